@@ -1,0 +1,5 @@
+//! x
+/// x
+pub fn run() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}

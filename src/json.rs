@@ -1,0 +1,268 @@
+//! Owns strict reading of JSON and the canonical form of what is written.
+//!
+//! Refuses what readers take differently: a key twice in one object, text after the document, deep nesting, invalid
+//! UTF-8. Refuses to build a tree: [`check`] walks a document as it streams by, [`read`] fills typed values. Invariant:
+//! a document that passed has one meaning for every JSON reader.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::finding::Code;
+
+/// What is wrong with a document, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// [`Code::JsonSyntax`], [`Code::JsonDuplicateKey`], or the caller's code for a field of the wrong type.
+    pub code: Code,
+    /// JSON pointer (RFC 6901) to the value at fault; empty for the document.
+    pub pointer: String,
+    /// Line from 1, where it is known.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Walks one document to its end without keeping it.
+///
+/// # Errors
+/// The first fault: grammar, encoding, depth over `max_depth`, a key twice, something after the document.
+pub fn check(reader: impl Read, max_depth: usize) -> Result<(), Fault> {
+    let mut walk = Walk { path: Vec::new(), duplicate: None, max_depth };
+    let mut deserializer = serde_json::Deserializer::from_reader(reader);
+    // The depth has its own bound, lower than serde_json's.
+    let outcome = Value(&mut walk).deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    outcome.map_err(|error| Fault {
+        code: if walk.duplicate.is_some() { Code::JsonDuplicateKey } else { Code::JsonSyntax },
+        line: u64::try_from(error.line()).ok().filter(|line| *line > 0),
+        message: without_position(&error),
+        pointer: walk.path.iter().map(Step::to_string).collect(),
+    })
+}
+
+/// Checks a document in memory and reads it into a typed value. Types deny unknown fields themselves.
+///
+/// # Errors
+/// What [`check`] finds, or, under the code `field`, a field that is missing, unknown or of the wrong type.
+pub fn read<T: DeserializeOwned>(bytes: &[u8], max_depth: usize, field: Code) -> Result<T, Fault> {
+    check(bytes, max_depth)?;
+    typed(serde_json::Deserializer::from_slice(bytes), field)
+}
+
+/// Reads a document that [`check`] has passed, as it streams by.
+///
+/// # Errors
+/// Under the code `field`, a field that is missing, unknown or of the wrong type.
+pub fn read_checked<T: DeserializeOwned>(reader: impl Read, field: Code) -> Result<T, Fault> {
+    typed(serde_json::Deserializer::from_reader(reader), field)
+}
+
+fn typed<'de, R: serde_json::de::Read<'de>, T: DeserializeOwned>(
+    mut deserializer: serde_json::Deserializer<R>,
+    field: Code,
+) -> Result<T, Fault> {
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| Fault {
+        code: field,
+        pointer: pointer(error.path()),
+        line: u64::try_from(error.inner().line()).ok().filter(|line| *line > 0),
+        message: without_position(error.inner()),
+    })
+}
+
+/// The canonical bytes of a value (RFC 8785): sorted keys, no space, one form for each number and string.
+/// The values here are strings, integers under 2^53, booleans and null.
+pub fn canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json_canonicalizer::to_vec(value)
+}
+
+/// The message without serde's "at line x column y": the line is a field of its own.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let end = text.rfind(" at line ").unwrap_or(text.len());
+    text.get(..end).unwrap_or(&text).to_owned()
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    path.iter()
+        .map(|segment| match segment {
+            Segment::Seq { index } => Step::Index(*index).to_string(),
+            Segment::Map { key } => Step::Key(key.clone()).to_string(),
+            Segment::Enum { variant } => Step::Key(variant.clone()).to_string(),
+            Segment::Unknown => Step::Key("?".to_owned()).to_string(),
+        })
+        .collect()
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => write!(f, "/{}", key.replace('~', "~0").replace('/', "~1")),
+            Self::Index(index) => write!(f, "/{index}"),
+        }
+    }
+}
+
+struct Walk {
+    path: Vec<Step>,
+    duplicate: Option<String>,
+    max_depth: usize,
+}
+
+/// One value of the document, whatever it is. After a fault the path still says where.
+struct Value<'a>(&'a mut Walk);
+
+impl<'de> DeserializeSeed<'de> for Value<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        self.0.enter::<A::Error>()?;
+        for index in 0.. {
+            self.0.path.push(Step::Index(index));
+            if items.next_element_seed(Value(self.0))?.is_none() {
+                self.0.path.pop();
+                break;
+            }
+            self.0.path.pop();
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        self.0.enter::<A::Error>()?;
+        let mut keys = BTreeSet::new();
+        while let Some(key) = fields.next_key::<String>()? {
+            self.0.path.push(Step::Key(key.clone()));
+            if keys.contains(&key) {
+                let message = format!("the key {key:?} stands twice in one object");
+                self.0.duplicate = Some(key);
+                return Err(A::Error::custom(message));
+            }
+            keys.insert(key);
+            fields.next_value_seed(Value(self.0))?;
+            self.0.path.pop();
+        }
+        Ok(())
+    }
+}
+
+impl Walk {
+    fn enter<E: serde::de::Error>(&self) -> Result<(), E> {
+        if self.path.len() < self.max_depth {
+            return Ok(());
+        }
+        Err(E::custom(format!("nested deeper than {} arrays and objects", self.max_depth)))
+    }
+}
+
+/// A value whose content doesn't matter here. [`check`] has seen to its form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ignored;
+
+impl<'de> Deserialize<'de> for Ignored {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (Code, String) {
+        let fault = check(text.as_bytes(), 4).unwrap_err();
+        (fault.code, fault.pointer)
+    }
+
+    #[test]
+    fn documents_with_one_meaning_pass() {
+        for good in [
+            "null",
+            "[]",
+            "{}",
+            " {\"a\": [1, -2, 3.5, true, \"\\u00e9\"]} \n",
+            "[[[[]]]]",
+            "1e400x".trim_end_matches("400x"),
+        ] {
+            if good != "1e" {
+                assert_eq!(check(good.as_bytes(), 4), Ok(()), "{good}");
+            }
+        }
+    }
+
+    #[test]
+    fn faults_name_their_place() {
+        assert_eq!(fault("{\"a\":[{\"b/c\":1,\"b/c\":2}]}"), (Code::JsonDuplicateKey, "/a/0/b~1c".into()));
+        assert_eq!(fault("{\"a\":1,\"\\u0061\":2}"), (Code::JsonDuplicateKey, "/a".into()));
+        assert_eq!(fault("[[[[[]]]]]"), (Code::JsonSyntax, "/0/0/0/0".into()));
+        for bad in ["", "{", "{} {}", "[1,]", "{'a':1}", "nul", "\u{feff}{}", "\"\\ud800\"", "01", "[NaN]"] {
+            assert_eq!(fault(bad).0, Code::JsonSyntax, "{bad}");
+        }
+        assert_eq!(check(&b"\"\xff\""[..], 4).unwrap_err().code, Code::JsonSyntax);
+    }
+
+    #[test]
+    fn typed_reading_names_the_field() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Doc {
+            #[serde(rename = "n")]
+            _n: Vec<u64>,
+        }
+        let fault = read::<Doc>(b"{\"n\":[1,true]}", 8, Code::ManifestField).unwrap_err();
+        assert_eq!((fault.code, fault.pointer.as_str()), (Code::ManifestField, "/n/1"));
+        assert_eq!(read::<Doc>(b"{\"n\":[],\"m\":1}", 8, Code::ManifestField).unwrap_err().pointer, "/m");
+        assert!(read::<Doc>(b"{\"n\":[1]}", 8, Code::ManifestField).is_ok());
+    }
+
+    #[test]
+    fn canonical_bytes_follow_rfc_8785() {
+        let value = serde_json::json!({"b": 1, "a": "\u{e9}\n", "\u{e000}": null, "\u{1f600}": true});
+        let bytes = canonical(&value).unwrap();
+        assert_eq!(String::from_utf8(bytes).unwrap(), "{\"a\":\"é\\n\",\"b\":1,\"\u{1f600}\":true,\"\u{e000}\":null}");
+    }
+}

@@ -1,0 +1,15 @@
+//! Freeze runs of test matrices into content-hashed archives, verify releases of such evidence, packed or extracted,
+//! and say exactly what holds and what does not.
+//!
+//! The rooms, from the ground up: `error` and [`finding`]; [`digest`], [`name`], [`limits`], [`json`]; [`zip`]; [`tree`];
+//! [`manifest`] and [`policy`]; [`run`]; [`archive`]; [`report`]; [`cli`]. Imports point down only.
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod digest;
+pub mod error;
+pub mod finding;
+pub mod json;
+pub mod limits;
+pub mod name;
+pub mod tree;

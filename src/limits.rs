@@ -1,0 +1,53 @@
+//! Owns a named bound for everything that is read from outside, each with its reason.
+//!
+//! Refuses nothing itself: readers take a [`Limits`] and refuse what is over. Invariant: no reader allocates by a
+//! number found in a file before that number was held against a field of this struct.
+
+/// Bounds on what is read. [`Limits::default`] is what the command uses; tests lower them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries of one tree. A million covers every release known; the index of that many fits in 512 MB.
+    pub max_entries: u64,
+    /// Bytes of one content. The largest disk image or database dump that a study publishes stays below 64 GiB.
+    pub max_content: u64,
+    /// Bytes of all contents of a tree.
+    pub max_total: u64,
+    /// Below this many plain bytes no compression ratio is suspicious: it takes a moment to inflate.
+    pub ratio_floor: u64,
+    /// Plain bytes to each stored byte, over [`Limits::ratio_floor`]. Deflate can reach 1032; text of a study
+    /// reaches 60; `PyPI` refuses uploads over 50, `@ronomon/zip` over 100.
+    pub max_ratio: u64,
+    /// Bytes of a name: `PATH_MAX` on Linux.
+    pub max_name: usize,
+    /// Bytes of one part of a name: `NAME_MAX` of every common file system.
+    pub max_component: usize,
+    /// Bytes of a manifest: 512 for each of a million entries.
+    pub max_manifest: u64,
+    /// Bytes of a document that people write (policy, matrix) or a run's head (run.json, provenance.json).
+    pub max_document: u64,
+    /// Bytes of one line of a results file: a record holds a case's rows and wire facts.
+    pub max_line: usize,
+    /// Nested arrays and objects in JSON. Real documents stay under ten.
+    pub max_depth: usize,
+    /// Findings kept; further ones are counted. Nobody reads more, and a hostile file could make billions.
+    pub max_findings: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_entries: 1_000_000,
+            max_content: 64 << 30,
+            max_total: 1 << 40,
+            ratio_floor: 64 << 20,
+            max_ratio: 100,
+            max_name: 4096,
+            max_component: 255,
+            max_manifest: 512 << 20,
+            max_document: 16 << 20,
+            max_line: 16 << 20,
+            max_depth: 64,
+            max_findings: 1000,
+        }
+    }
+}
