@@ -12,4 +12,6 @@ pub mod finding;
 pub mod json;
 pub mod limits;
 pub mod name;
+pub mod report;
 pub mod tree;
+pub mod zip;

@@ -6,6 +6,8 @@
 
 mod code;
 
+use std::fmt::Display;
+
 use serde::Serialize;
 
 pub use code::{Code, RULES, Rule, Severity};
@@ -81,7 +83,7 @@ impl Finding {
 
     /// The same finding with the two values that differ.
     #[must_use]
-    pub fn values(mut self, recorded: impl ToString, computed: impl ToString) -> Self {
+    pub fn values(mut self, recorded: impl Display, computed: impl Display) -> Self {
         self.recorded = Some(recorded.to_string());
         self.computed = Some(computed.to_string());
         self

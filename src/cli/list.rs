@@ -1,0 +1,62 @@
+//! Owns `exhibit list`.
+//!
+//! Invariant: one report a file, in the order given, whatever the others were.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Format, Outcome};
+use crate::error::Error;
+use crate::finding::Findings;
+use crate::limits::Limits;
+use crate::name::escape;
+use crate::report::{Listing, ListingEntry};
+use crate::zip::Archive;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// ZIP files
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// How to show the report
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Outcome> {
+    let limits = Limits::default();
+    let mut worst = Outcome::Held;
+    for file in &arguments.files {
+        let shown = given(file);
+        let (listing, outcome) = match list(file, &limits) {
+            Ok((entries, findings)) => {
+                let outcome = if findings.none_broken() { Outcome::Held } else { Outcome::Findings };
+                (Listing::read(shown, entries, &findings), outcome)
+            }
+            Err(error) => (Listing::failed(shown, &error), Outcome::CouldNotCheck),
+        };
+        worst = worst.worst(outcome);
+        match arguments.format {
+            Format::Text => listing.write_text(out)?,
+            Format::Json => listing.write_json(out)?,
+        }
+    }
+    Ok(worst)
+}
+
+/// A path as it was typed; escaped where it is not UTF-8.
+fn given(path: &Path) -> String {
+    path.to_str().map_or_else(|| escape(path.as_os_str().as_encoded_bytes()), str::to_owned)
+}
+
+fn list(file: &Path, limits: &Limits) -> Result<(Vec<ListingEntry>, Findings), Error> {
+    let (archive, mut findings) = Archive::open(file, limits)?;
+    let digests = archive.digest_all(false, &|_| (), &mut findings)?;
+    let entries = archive
+        .entries()
+        .iter()
+        .zip(digests)
+        .map(|(entry, digests)| ListingEntry::new(entry, digests.map(|digests| digests.sha256)))
+        .collect();
+    Ok((entries, findings))
+}

@@ -1,0 +1,53 @@
+//! Owns how findings look to a person: what is wrong, where, what to do.
+//!
+//! Refuses nothing. Invariant: foreign text is escaped before it is written.
+
+use std::io::{self, Write};
+
+use super::{Failure, Split};
+use crate::finding::{Finding, Place};
+use crate::name::escape;
+
+/// Foreign text inside a sentence: line breaks and other controls can't fake a line of the report.
+fn plain(text: &str) -> String {
+    let clean = !text.chars().any(char::is_control);
+    if clean { text.to_owned() } else { escape(text.as_bytes()) }
+}
+
+fn place(place: &Place) -> String {
+    let parts = [
+        place.entry.as_ref().map(|entry| plain(entry)),
+        place.line.map(|line| format!("line {line}")),
+        place.pointer.as_ref().filter(|pointer| !pointer.is_empty()).map(|pointer| plain(pointer)),
+        place.offset.map(|offset| format!("byte {offset}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn finding(out: &mut dyn Write, kind: &str, finding: &Finding) -> io::Result<()> {
+    writeln!(out, "{kind} {}: {}", finding.code, plain(&finding.message))?;
+    let place = place(&finding.place);
+    if !place.is_empty() {
+        writeln!(out, "    at {place}")?;
+    }
+    if let (Some(recorded), Some(computed)) = (&finding.recorded, &finding.computed) {
+        writeln!(out, "    recorded {}", plain(recorded))?;
+        writeln!(out, "    computed {}", plain(computed))?;
+    }
+    writeln!(out, "    {}", finding.code.rule().advice)
+}
+
+/// Findings first, then warnings, then how many are not shown.
+pub(super) fn findings(out: &mut dyn Write, split: &Split) -> io::Result<()> {
+    split.findings.iter().try_for_each(|each| finding(out, "finding", each))?;
+    split.warnings.iter().try_for_each(|each| finding(out, "warning", each))?;
+    match split.findings_not_shown {
+        0 => Ok(()),
+        more => writeln!(out, "and {more} more that are not shown"),
+    }
+}
+
+/// Why nothing could be said.
+pub(super) fn failure(out: &mut dyn Write, failure: &Failure) -> io::Result<()> {
+    writeln!(out, "error: {}", plain(&failure.message))
+}

@@ -1,0 +1,173 @@
+//! Owns reading ZIP files strictly, and writing them in one canonical form.
+//!
+//! Refuses every file that two readers could take differently. Invariant: in an archive without findings every byte
+//! belongs to exactly one record, every copy of a fact agrees, and every content ends exactly where it should.
+//!
+//! What attacks and accidents do, and the codes that refuse it (the tests are in `tests/zip_codes.rs`):
+//!
+//! | class | codes |
+//! |---|---|
+//! | method, size, CRC, name, flag, time or version told twice and differently | `zip-method-differs`, `zip-size-differs`, `zip-crc-differs`, `zip-name-differs`, `zip-flags-differ`, `zip-time-differs`, `zip-version-differs`, `zip-extra-differs` |
+//! | ZIP64 fields repeated, unasked for, of wrong length, one size only | `zip64-extra`, `zip-extra-repeated` |
+//! | Unicode path fields that change a name | `zip-unicode-path` |
+//! | file or folder, by name or by attribute | `zip-folder-data`, `zip-folder-attribute`, `name-file-and-folder` |
+//! | encryption | `zip-encrypted` |
+//! | duplicate, unsafe, unportable, colliding names | `name-…` |
+//! | links, devices, set-id bits | `zip-link`, `zip-special-file`, `zip-mode-bits` |
+//! | hidden, missing, overlapping, gapped records | `zip-hidden-entry`, `zip-local-missing`, `zip-overlap`, `zip-gap` |
+//! | bytes before and after | `zip-prefix`, `zip-trailing-bytes`, `zip-comment-overrun` |
+//! | which end record, counts, offsets, ZIP64 end records, disks | `zip-end-ambiguous`, `zip-comment-signature`, `zip-count`, `zip-directory-bounds`, `zip64-…`, `zip-multi-disk` |
+//! | deflate that doesn't end exactly | `zip-deflate-broken`, `zip-deflate-end`, `zip-content-size` |
+//! | stored data whose end nobody can see | `zip-descriptor-stored` |
+//! | bombs | `zip-ratio`, `zip-too-large`, `zip-overlap` |
+//!
+//! The classes follow You, Chen, Wang, Duan: "My ZIP isn't your ZIP" (USENIX Security 2025).
+
+mod attributes;
+mod canonical;
+mod central;
+mod content;
+mod entry;
+mod extra;
+mod local;
+mod locate;
+mod record;
+mod source;
+mod write;
+
+use std::io::Read;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::digest::ContentDigests;
+use crate::error::Error;
+use crate::finding::{Code, Finding, Findings, Place, Severity};
+use crate::limits::Limits;
+use crate::name::{self, EntryName};
+
+pub use entry::{Entry, Method, Name};
+pub use source::{Source, Window};
+pub use write::Writer;
+
+/// A ZIP file whose records have been read.
+#[derive(Debug)]
+pub struct Archive {
+    source: Source,
+    entries: Vec<Entry>,
+    directory: u64,
+}
+
+impl Archive {
+    /// Opens a file and checks its records; contents are not read yet. After a finding that leaves no directory to
+    /// trust there are no entries.
+    ///
+    /// # Errors
+    /// What can't be read, and what is no ZIP at all.
+    pub fn open(path: &Path, limits: &Limits) -> Result<(Self, Findings), Error> {
+        let source = Source::open(path)?;
+        let mut findings = Findings::new(limits.max_findings);
+        let mut archive = Self { source, entries: Vec::new(), directory: 0 };
+        if let Some(directory) = locate::locate(&archive.source, &mut findings)? {
+            archive.directory = directory.offset;
+            archive.entries = central::read(&archive.source, directory, limits, &mut findings)?;
+            local::check(&archive.source, &mut archive.entries, directory.offset, &mut findings)?;
+            archive.check_names(&mut findings);
+            archive.check_total(limits, &mut findings);
+        }
+        Ok((archive, findings))
+    }
+
+    /// The entries, in the order of the central directory.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The file itself.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Reads every content once, in parallel, and hashes it. None for an entry whose content can't be had; a finding
+    /// says why. Hashes git blob ids too where asked to.
+    ///
+    /// # Errors
+    /// What the system says, and a file that changed since it was opened.
+    pub fn digest_all(
+        &self,
+        git_blob: bool,
+        progress: &(dyn Fn(u64) + Sync),
+        findings: &mut Findings,
+    ) -> Result<Vec<Option<ContentDigests>>, Error> {
+        let outcomes: Vec<_> = self
+            .entries
+            .par_iter()
+            .map(|entry| content::digest(&self.source, entry, git_blob, progress))
+            .collect::<Result<_, _>>()?;
+        self.source.unchanged()?;
+        let keep = |(entry, outcome): (&Entry, Option<Result<ContentDigests, content::Fault>>)| match outcome? {
+            Ok(digests) => Some(digests),
+            Err((code, what)) => {
+                let shown = entry.shown_name();
+                let message = format!("the entry \"{shown}\" {what}");
+                findings.push(Finding::new(code, Place::entry(&shown).at(entry.offset), message));
+                None
+            }
+        };
+        Ok(self.entries.iter().zip(outcomes).map(keep).collect())
+    }
+
+    /// An entry's content as a stream, unchecked: for contents that [`Archive::digest_all`] has passed.
+    pub fn content(&self, entry: &Entry) -> Option<impl Read + '_> {
+        content::Content::open(&self.source, entry)
+    }
+
+    /// Holds every structural byte against the canonical form, for an archive without findings that claims it.
+    ///
+    /// # Errors
+    /// What can't be read.
+    pub fn check_canonical(&self) -> Result<Option<Finding>, Error> {
+        canonical::check(&self.source, &self.entries, self.directory)
+    }
+
+    fn check_names(&self, findings: &mut Findings) {
+        let named: Vec<(&Entry, &EntryName)> = self
+            .entries
+            .iter()
+            .filter_map(|entry| match &entry.name {
+                Name::Portable(name) => Some((entry, name)),
+                Name::Refused(_) => None,
+            })
+            .collect();
+        for clash in name::clashes(named.iter().map(|(entry, name)| (*name, entry.is_folder))) {
+            let Some((entry, name)) = named.get(clash.index) else { continue };
+            let message = match clash.code.rule().severity {
+                Severity::Error => format!("the entry \"{name}\" can't stand beside \"{}\"", clash.other),
+                Severity::Warning => format!("the entry \"{name}\" looks like \"{}\"", clash.other),
+            };
+            findings.push(Finding::new(clash.code, Place::entry(name.as_str()).at(entry.offset), message));
+        }
+        for (entry, name) in named {
+            if name.as_str().split('/').any(is_foreign) {
+                let message = format!("the entry \"{name}\" is metadata of another system");
+                findings.push(Finding::new(Code::NameForeign, Place::entry(name.as_str()).at(entry.offset), message));
+            }
+        }
+    }
+
+    fn check_total(&self, limits: &Limits, findings: &mut Findings) {
+        let total = self.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
+        if total > limits.max_total {
+            let message = format!("the contents have {total} bytes in all");
+            findings.push(Finding::new(Code::ZipTooLarge, Place::default(), message).values(total, limits.max_total));
+        } else if central::over_ratio(total, self.source.len(), limits) {
+            let message = format!("{} bytes inflate to {total}", self.source.len());
+            findings.push(Finding::new(Code::ZipRatio, Place::default(), message).values(total, self.source.len()));
+        }
+    }
+}
+
+/// Resource forks and git's own folder: meant for nobody who extracts an archive.
+fn is_foreign(part: &str) -> bool {
+    part.starts_with("._") || part == "__MACOSX" || part.eq_ignore_ascii_case(".git")
+}
