@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
-use crate::finding::Code;
+use crate::finding::{Code, Severity};
 use crate::limits::Limits;
 
 /// A portable relative name of a file or folder, parts joined by `/`, without a trailing slash.
@@ -165,6 +165,16 @@ pub struct Clash {
     pub code: Code,
     /// The earlier name, of a file or of a folder above one.
     pub other: String,
+}
+
+impl Clash {
+    /// One sentence about the name that clashes.
+    pub fn message(&self, name: &EntryName) -> String {
+        match self.code.rule().severity {
+            Severity::Error => format!("\"{name}\" can't stand beside \"{}\"", self.other),
+            Severity::Warning => format!("\"{name}\" looks like \"{}\"", self.other),
+        }
+    }
 }
 
 /// Finds names that can't stand side by side: the same name twice, names equal after folding (folders above

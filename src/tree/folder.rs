@@ -1,33 +1,140 @@
 //! Owns reading a folder into an inventory.
 //!
-//! Refuses to follow links. Invariant: every regular file is opened once and hashed from that handle.
+//! Refuses to follow links and to open what isn't a regular file. Invariant: every file is opened once and hashed from
+//! that handle, and its length and times are the same before and after.
 
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use super::{Inventory, Progress};
-use crate::error::Error;
-use crate::finding::Findings;
-use crate::limits::Limits;
+use rayon::prelude::*;
+use rustix::fs::OFlags;
+use walkdir::{DirEntry, WalkDir};
 
-pub(super) fn read(path: &Path, limits: &Limits, _progress: Progress<'_>) -> Result<(Inventory, Findings), Error> {
-    let mut inventory =
-        Inventory { path: path.to_path_buf(), files: Vec::new(), digests: Vec::new(), folders: Vec::new() };
-    for entry in walkdir::WalkDir::new(path).min_depth(1).sort_by_file_name() {
-        let entry = entry.map_err(|e| Error::io("read", path)(e.into()))?;
-        let rel = entry.path().strip_prefix(path).unwrap_or(path).to_string_lossy().into_owned();
-        let Ok(name) = crate::name::EntryName::new(&rel) else { continue };
-        if entry.file_type().is_dir() {
-            inventory.folders.push(name);
-            continue;
+use super::{Inventory, Origin, Progress, Step, TreeFile};
+use crate::digest::{ContentDigests, ContentHasher};
+use crate::error::Error;
+use crate::finding::{Code, Finding, Findings, Place};
+use crate::limits::Limits;
+use crate::name::{self, EntryName};
+
+const CHUNK: usize = 1 << 16;
+
+/// Walks the folder, then hashes its files in parallel.
+pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(Inventory, Findings), Error> {
+    let mut findings = Findings::new(limits.max_findings);
+    let mut found = Found::default();
+    let walk = WalkDir::new(path).min_depth(1).sort_by(|a, b| a.file_name().cmp(b.file_name()));
+    for entry in walk {
+        let entry = entry.map_err(|error| {
+            let at = error.path().unwrap_or(path).to_path_buf();
+            Error::io("read", &at)(error.into())
+        })?;
+        found.take(path, &entry, &mut findings)?;
+        if found.count() > limits.max_entries {
+            let message = format!("the folder has more than {} files and folders", limits.max_entries);
+            findings.push(Finding::new(Code::ZipTooLarge, Place::default(), message));
+            break;
         }
-        let bytes = std::fs::read(entry.path()).map_err(Error::io("read", entry.path()))?;
-        let mut hasher = crate::digest::ContentHasher::new(bytes.len() as u64, true);
-        hasher.update(&bytes);
-        inventory.files.push(super::TreeFile { name, size: bytes.len() as u64, mode: Some(0o644) });
-        inventory.digests.push(hasher.finish());
     }
-    let mut both: Vec<_> = inventory.files.into_iter().zip(inventory.digests).collect();
-    both.sort_by(|a, b| a.0.name.cmp(&b.0.name));
-    (inventory.files, inventory.digests) = both.into_iter().unzip();
-    Ok((inventory, Findings::new(limits.max_findings)))
+    found.check_names(&mut findings);
+    progress(Step::Total(found.files.iter().map(|(_, size)| size).sum()));
+    let digested: Vec<_> = found
+        .files
+        .par_iter()
+        .map_init(|| vec![0; CHUNK], |buffer, (name, _)| digest(&path.join(name.as_str()), name, buffer, progress))
+        .collect::<Result<_, _>>()?;
+    let mut files = Vec::with_capacity(digested.len());
+    for (file, digests, unchanged) in digested {
+        if !unchanged {
+            let message = format!("\"{}\" changed while it was being read", file.name);
+            findings.push(Finding::new(Code::TreeChanged, Place::entry(file.name.as_str()), message));
+        }
+        files.push((file, digests));
+    }
+    Ok((Inventory { path: path.to_path_buf(), files, folders: found.folders, origin: Origin::Folder }, findings))
+}
+
+/// What a walk has met.
+#[derive(Default)]
+struct Found {
+    files: Vec<(EntryName, u64)>,
+    folders: Vec<EntryName>,
+    others: u64,
+}
+
+impl Found {
+    fn count(&self) -> u64 {
+        (self.files.len() as u64).saturating_add(self.folders.len() as u64).saturating_add(self.others)
+    }
+
+    fn take(&mut self, root: &Path, entry: &DirEntry, findings: &mut Findings) -> Result<(), Error> {
+        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let bytes = relative.as_os_str().as_bytes();
+        let shown = name::escape(bytes);
+        let checked = match std::str::from_utf8(bytes) {
+            Ok(text) => EntryName::new(text).map_err(|fault| (fault.code, fault.reason)),
+            Err(_) => Err((Code::NameEncoding, "is not UTF-8".to_owned())),
+        };
+        let file_type = entry.file_type();
+        let (code, what) = match checked {
+            Ok(name) if file_type.is_dir() => {
+                self.folders.push(name);
+                return Ok(());
+            }
+            Ok(name) if file_type.is_file() => {
+                let metadata = entry.metadata().map_err(|error| Error::io("read", entry.path())(error.into()))?;
+                self.files.push((name, metadata.len()));
+                return Ok(());
+            }
+            Ok(_) if file_type.is_symlink() => (Code::TreeLink, "is a symbolic link".to_owned()),
+            Ok(_) => (Code::TreeSpecialFile, "is a pipe, device or socket".to_owned()),
+            Err((code, reason)) => (code, format!("has a name that {reason}")),
+        };
+        self.others += 1;
+        findings.push(Finding::new(code, Place::entry(&shown), format!("\"{shown}\" {what}")));
+        Ok(())
+    }
+
+    fn check_names(&self, findings: &mut Findings) {
+        let folders = self.folders.iter().map(|name| (name, true));
+        let all: Vec<_> = folders.chain(self.files.iter().map(|(name, _)| (name, false))).collect();
+        super::report_clashes(&all, findings);
+    }
+}
+
+/// Opens a regular file, never through a link, never waiting for a pipe's other end.
+pub(super) fn open(path: &Path) -> Result<File, Error> {
+    #[expect(clippy::cast_possible_wrap, reason = "the flags are bits; the platform's type for them is signed")]
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(Error::io("open", path))
+}
+
+type Digested = (TreeFile, ContentDigests, bool);
+
+fn digest(path: &Path, name: &EntryName, buffer: &mut [u8], progress: Progress<'_>) -> Result<Digested, Error> {
+    let mut file = open(path)?;
+    let before = file.metadata().map_err(Error::io("read", path))?;
+    let mut hasher = ContentHasher::new(before.len(), true);
+    let mut size: u64 = 0;
+    loop {
+        let count = file.read(buffer).map_err(Error::io("read", path))?;
+        if count == 0 {
+            break;
+        }
+        hasher.update(buffer.get(..count).unwrap_or_default());
+        size = size.saturating_add(count as u64);
+        progress(Step::Bytes(count as u64));
+    }
+    let after = file.metadata().map_err(Error::io("read", path))?;
+    let unchanged = before.is_file() && size == before.len() && stamp(&before) == stamp(&after);
+    let file = TreeFile { name: name.clone(), size, mode: Some(before.mode() & 0o7777), index: 0 };
+    Ok((file, hasher.finish(), unchanged))
+}
+
+/// What changes when a file is written to. Access times don't count.
+fn stamp(metadata: &Metadata) -> [i64; 4] {
+    [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()]
 }

@@ -1,18 +1,22 @@
 //! Owns the one view of named files with sizes, modes and contents, from a folder or from a ZIP.
 //!
 //! Refuses links, special files and names that aren't portable, as findings. Invariant: what stands above this room
-//! can't tell a folder from a ZIP: the same files give the same findings.
+//! can't tell a folder from a ZIP: the same files give the same findings. Every file is opened once and hashed from that
+//! handle; a document that is read again must still have that hash.
 
 mod folder;
+mod packed;
 
-use std::io::{self, BufReader, Read};
+use std::collections::BTreeSet;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::digest::{ContentDigests, Sha256};
+use crate::digest::{ContentDigests, ContentHasher, Sha256};
 use crate::error::Error;
-use crate::finding::Findings;
+use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
-use crate::name::EntryName;
+use crate::name::{self, EntryName};
+use crate::zip::{Archive, Form};
 
 /// One regular file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,18 +27,39 @@ pub struct TreeFile {
     pub size: u64,
     /// Permission bits, where the tree has any (a ZIP made on DOS has none).
     pub mode: Option<u32>,
+    /// Which entry of the archive it is; nothing in a folder.
+    index: usize,
 }
 
-/// Called with the number of bytes just read; from several threads.
-pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
+/// How far reading a tree has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// So many bytes are to be read in all.
+    Total(u64),
+    /// So many bytes more have been read.
+    Bytes(u64),
+}
+
+/// Called with each step; from several threads.
+pub type Progress<'a> = &'a (dyn Fn(Step) + Sync);
 
 /// A tree whose every file has been read once and hashed.
 #[derive(Debug)]
 pub struct Inventory {
     path: PathBuf,
-    files: Vec<TreeFile>,
-    digests: Vec<ContentDigests>,
+    files: Vec<(TreeFile, ContentDigests)>,
     folders: Vec<EntryName>,
+    origin: Origin,
+}
+
+#[derive(Debug)]
+enum Origin {
+    Folder,
+    Packed {
+        archive: Archive,
+        /// The one folder at the archive's root.
+        root: String,
+    },
 }
 
 impl Inventory {
@@ -44,7 +69,13 @@ impl Inventory {
     /// # Errors
     /// What can't be read, and what is neither a folder nor a ZIP.
     pub fn open(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(Self, Findings), Error> {
-        folder::read(path, limits, progress)
+        let is_folder = std::fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+        let (mut inventory, mut findings) =
+            if is_folder { folder::read(path, limits, progress)? } else { packed::read(path, limits, progress)? };
+        inventory.files.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        inventory.complete_folders();
+        inventory.check_git_metadata(&mut findings);
+        Ok((inventory, findings))
     }
 
     /// Where the tree is.
@@ -52,9 +83,17 @@ impl Inventory {
         &self.path
     }
 
+    /// The one folder at the root of a packed tree.
+    pub fn root(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Folder => None,
+            Origin::Packed { root, .. } => Some(root),
+        }
+    }
+
     /// Files with their digests, sorted by the bytes of their names.
     pub fn files(&self) -> impl Iterator<Item = (&TreeFile, &ContentDigests)> {
-        self.files.iter().zip(&self.digests)
+        self.files.iter().map(|(file, digests)| (file, digests))
     }
 
     /// Folders that stand in the tree, sorted by the bytes of their names.
@@ -64,8 +103,8 @@ impl Inventory {
 
     /// The file of that name.
     pub fn file(&self, name: &str) -> Option<(&TreeFile, &ContentDigests)> {
-        let index = self.files.binary_search_by(|file| file.name.as_str().cmp(name)).ok()?;
-        Some((self.files.get(index)?, self.digests.get(index)?))
+        let index = self.files.binary_search_by(|(file, _)| file.name.as_str().cmp(name)).ok()?;
+        self.files.get(index).map(|(file, digests)| (file, digests))
     }
 
     /// The SHA-256 of the file of that name.
@@ -79,8 +118,17 @@ impl Inventory {
     /// No such file, or it can't be opened.
     pub fn open_file(&self, name: &str) -> Result<Box<dyn Read + '_>, Error> {
         let path = self.path.join(name);
-        let file = std::fs::File::open(&path).map_err(Error::io("open", &path))?;
-        Ok(Box::new(BufReader::new(file)))
+        let missing = || Error::io("open", &path)(io::ErrorKind::NotFound.into());
+        let (file, digests) = self.file(name).ok_or_else(missing)?;
+        let inner: Box<dyn Read + '_> = match &self.origin {
+            Origin::Folder => Box::new(folder::open(&path)?),
+            Origin::Packed { archive, .. } => {
+                let entry = archive.entries().get(file.index).ok_or_else(missing)?;
+                Box::new(archive.content(entry).ok_or_else(missing)?)
+            }
+        };
+        let hasher = Some(ContentHasher::new(file.size, false));
+        Ok(Box::new(Again { inner, hasher, hashed: digests.sha256 }))
     }
 
     /// Reads a whole content of at most `max` bytes.
@@ -89,14 +137,112 @@ impl Inventory {
     /// As [`Inventory::open_file`]; longer than `max`; changed since it was hashed.
     pub fn read(&self, name: &str, max: u64) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
-        self.open_file(name)?
-            .take(max.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(Error::io("read", &self.path.join(name)))?;
+        let path = self.path.join(name);
+        let reader = self.open_file(name)?;
+        reader.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
         if bytes.len() as u64 > max {
             let source = io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {max} bytes"));
-            return Err(Error::io("read", &self.path.join(name))(source));
+            return Err(Error::io("read", &path)(source));
         }
         Ok(bytes)
+    }
+
+    /// The digest and size of a packed tree's own file, for a receipt. None for a folder.
+    ///
+    /// # Errors
+    /// What can't be read, and a file that changed since it was opened.
+    pub fn packed_digest(&self) -> Result<Option<(Sha256, u64)>, Error> {
+        let Origin::Packed { archive, .. } = &self.origin else { return Ok(None) };
+        let source = archive.source();
+        let mut hasher = ContentHasher::new(source.len(), false);
+        let mut window = source.window(0, source.len());
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match window.read(&mut buffer).map_err(Error::io("read", &self.path))? {
+                0 => break,
+                count => hasher.update(buffer.get(..count).unwrap_or_default()),
+            }
+        }
+        source.unchanged()?;
+        Ok(Some((hasher.finish().sha256, source.len())))
+    }
+
+    /// Holds the packing against the form that its manifest's format implies. A folder has none.
+    ///
+    /// # Errors
+    /// What can't be read.
+    pub fn check_form(&self, form: Form) -> Result<Option<Finding>, Error> {
+        match &self.origin {
+            Origin::Folder => Ok(None),
+            Origin::Packed { archive, .. } => archive.check_form(form),
+        }
+    }
+
+    /// A packed tree has the folders that its files imply, whether they have entries or not.
+    fn complete_folders(&mut self) {
+        let implied = self.files.iter().flat_map(|(file, _)| file.name.parents());
+        let implied: BTreeSet<EntryName> = implied.filter_map(|parent| EntryName::new(parent).ok()).collect();
+        let mut all: BTreeSet<EntryName> = std::mem::take(&mut self.folders).into_iter().collect();
+        all.extend(implied);
+        self.folders = all.into_iter().collect();
+    }
+
+    fn check_git_metadata(&self, findings: &mut Findings) {
+        let names = self.files.iter().map(|(file, _)| &file.name).chain(&self.folders);
+        let mut last: Option<&str> = None;
+        for name in names {
+            // The outermost folder says it for everything below.
+            let Some(found) = git_metadata(name.as_str()) else { continue };
+            if last != Some(found) {
+                let message = format!("\"{found}\" is git metadata");
+                findings.push(Finding::new(Code::TreeGitMetadata, Place::entry(found), message));
+                last = Some(found);
+            }
+        }
+    }
+}
+
+/// Names that can't stand side by side, given with whether each is a folder.
+fn report_clashes(names: &[(&EntryName, bool)], findings: &mut Findings) {
+    for clash in name::clashes(names.iter().copied()) {
+        let Some((name, _)) = names.get(clash.index) else { continue };
+        findings.push(Finding::new(clash.code, Place::entry(name.as_str()), clash.message(name)));
+    }
+}
+
+/// The part of a name up to its first `.git`, in any case: Windows and macOS take them for one.
+fn git_metadata(name: &str) -> Option<&str> {
+    let mut end = 0;
+    for part in name.split('/') {
+        end += part.len();
+        if part.eq_ignore_ascii_case(".git") {
+            return name.get(..end);
+        }
+        end += 1;
+    }
+    None
+}
+
+/// A content that is read a second time.
+struct Again<R> {
+    inner: R,
+    /// Gone once the end was seen.
+    hasher: Option<ContentHasher>,
+    hashed: Sha256,
+}
+
+impl<R: Read> Read for Again<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        if count > 0 || buffer.is_empty() {
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(buffer.get(..count).unwrap_or_default());
+            }
+            return Ok(count);
+        }
+        match self.hasher.take().map(|hasher| hasher.finish().sha256) {
+            Some(now) if now != self.hashed => Err(io::Error::other("it changed since it was hashed")),
+            Some(_) | None => Ok(0),
+        }
     }
 }

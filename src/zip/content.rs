@@ -4,7 +4,6 @@
 //! a CRC that doesn't fit. Invariant: at most one byte more than the recorded size is ever inflated, and a CRC alone
 //! proves nothing here, since it can be forged.
 
-use std::cell::RefCell;
 use std::io::{self, Read};
 
 use flate2::{Decompress, FlushDecompress, Status};
@@ -17,22 +16,15 @@ use crate::finding::Code;
 
 const CHUNK: usize = 1 << 16;
 
-thread_local! {
-    /// A worker's buffers: an inflate state is too large to make anew for each small file.
-    static SPARE: RefCell<Option<Buffers>> = const { RefCell::new(None) };
-}
-
-struct Buffers {
+/// A worker's inflate state and input buffer, too large to make anew for each small file.
+pub(super) struct Buffers {
     inflate: Decompress,
     input: Vec<u8>,
 }
 
-impl Buffers {
-    fn take() -> Self {
-        let spare = SPARE.with(|spare| spare.borrow_mut().take());
-        let mut buffers = spare.unwrap_or_else(|| Self { inflate: Decompress::new(false), input: vec![0; CHUNK] });
-        buffers.inflate.reset(false);
-        buffers
+impl Default for Buffers {
+    fn default() -> Self {
+        Self { inflate: Decompress::new(false), input: vec![0; CHUNK] }
     }
 }
 
@@ -43,7 +35,7 @@ pub(super) type Fault = (Code, String);
 pub(super) struct Content<'a> {
     window: Window<'a>,
     method: Method,
-    buffers: Option<Buffers>,
+    buffers: Buffers,
     /// Input bytes in the buffer: `[start, end)`.
     pending: (usize, usize),
     size: u64,
@@ -56,13 +48,12 @@ pub(super) struct Content<'a> {
 
 impl<'a> Content<'a> {
     /// The content of an entry whose local record is in order; none otherwise.
-    pub(super) fn open(source: &'a Source, entry: &Entry) -> Option<Self> {
+    pub(super) fn open(source: &'a Source, entry: &Entry, mut buffers: Buffers) -> Option<Self> {
         let data = entry.data?;
-        let buffers = match entry.method {
-            Method::Stored => None,
-            Method::Deflated => Some(Buffers::take()),
-            Method::Other(_) => return None,
-        };
+        if matches!(entry.method, Method::Other(_)) {
+            return None;
+        }
+        buffers.inflate.reset(false);
         Some(Self {
             window: source.window(data, data.saturating_add(entry.compressed)),
             method: entry.method,
@@ -95,7 +86,7 @@ impl<'a> Content<'a> {
         let wanted = wanted.min(out.len());
         let Some(out) = out.get_mut(..wanted) else { return Ok(0) };
         loop {
-            let Some(buffers) = &mut self.buffers else { return Ok(0) };
+            let buffers = &mut self.buffers;
             if self.pending.0 == self.pending.1 {
                 self.pending = (0, self.window.read(&mut buffers.input)?);
             }
@@ -130,20 +121,18 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// What is wrong with the content, once it was read to its end.
-    pub(super) fn finish(mut self) -> Option<Fault> {
-        if let Some(buffers) = self.buffers.take() {
-            SPARE.with(|spare| *spare.borrow_mut() = Some(buffers));
-        }
-        if self.fault.is_some() {
-            return self.fault;
-        }
+    /// What is wrong with the content, once it was read to its end; and the buffers, for the next one.
+    pub(super) fn finish(mut self) -> (Option<Fault>, Buffers) {
+        (self.fault.take().or_else(|| self.fault_of_whole()), self.buffers)
+    }
+
+    fn fault_of_whole(&self) -> Option<Fault> {
         if self.given != self.size {
             let more = if self.given > self.size { "more than " } else { "" };
             let what = format!("has {more}{} bytes, recorded are {}", self.given.min(self.size), self.size);
             return Some((Code::ZipContentSize, what));
         }
-        let crc = self.crc.finalize();
+        let crc = self.crc.clone().finalize();
         (crc != self.recorded_crc).then(|| {
             let what = format!("has a content with CRC {crc:08x}, recorded is {:08x}", self.recorded_crc);
             (Code::ZipContentCrc, what)
@@ -170,7 +159,7 @@ impl Read for Content<'_> {
     }
 }
 
-/// Reads an entry's content to its end and hashes it.
+/// Reads an entry's content to its end and hashes it. `spare` holds a worker's buffers between two entries.
 ///
 /// # Errors
 /// What the system says of reading the file.
@@ -179,20 +168,35 @@ pub(super) fn digest(
     entry: &Entry,
     git_blob: bool,
     progress: &(dyn Fn(u64) + Sync),
+    spare: &mut Spare,
 ) -> Result<Option<Result<ContentDigests, Fault>>, Error> {
-    let Some(mut content) = Content::open(source, entry) else { return Ok(None) };
+    let buffers = spare.buffers.take().unwrap_or_default();
+    let Some(mut content) = Content::open(source, entry, buffers) else { return Ok(None) };
     let mut hasher = ContentHasher::new(entry.size, git_blob);
-    let mut buffer = vec![0; CHUNK];
     loop {
-        let count = content.read(&mut buffer).map_err(Error::io("read", source.path()))?;
+        let count = content.read(&mut spare.output).map_err(Error::io("read", source.path()))?;
         if count == 0 {
             break;
         }
-        hasher.update(buffer.get(..count).unwrap_or_default());
+        hasher.update(spare.output.get(..count).unwrap_or_default());
         progress(count as u64);
     }
-    Ok(Some(match content.finish() {
+    let (fault, buffers) = content.finish();
+    spare.buffers = Some(buffers);
+    Ok(Some(match fault {
         Some(fault) => Err(fault),
         None => Ok(hasher.finish()),
     }))
+}
+
+/// What one worker keeps from entry to entry.
+pub(super) struct Spare {
+    buffers: Option<Buffers>,
+    output: Vec<u8>,
+}
+
+impl Default for Spare {
+    fn default() -> Self {
+        Self { buffers: None, output: vec![0; CHUNK] }
+    }
 }

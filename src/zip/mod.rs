@@ -29,6 +29,7 @@ mod central;
 mod content;
 mod entry;
 mod extra;
+mod historical;
 mod local;
 mod locate;
 mod record;
@@ -42,13 +43,22 @@ use rayon::prelude::*;
 
 use crate::digest::ContentDigests;
 use crate::error::Error;
-use crate::finding::{Code, Finding, Findings, Place, Severity};
+use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
 use crate::name::{self, EntryName};
 
 pub use entry::{Entry, Method, Name};
 pub use source::{Source, Window};
 pub use write::Writer;
+
+/// How an archive of a format is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// exhibit's own: nothing is free but the deflate streams.
+    Canonical,
+    /// The historical exports': sorted, deflated, one fixed date, Unix modes, files only.
+    Historical,
+}
 
 /// A ZIP file whose records have been read.
 #[derive(Debug)]
@@ -102,7 +112,9 @@ impl Archive {
         let outcomes: Vec<_> = self
             .entries
             .par_iter()
-            .map(|entry| content::digest(&self.source, entry, git_blob, progress))
+            .map_init(content::Spare::default, |spare, entry| {
+                content::digest(&self.source, entry, git_blob, progress, spare)
+            })
             .collect::<Result<_, _>>()?;
         self.source.unchanged()?;
         let keep = |(entry, outcome): (&Entry, Option<Result<ContentDigests, content::Fault>>)| match outcome? {
@@ -119,7 +131,7 @@ impl Archive {
 
     /// An entry's content as a stream, unchecked: for contents that [`Archive::digest_all`] has passed.
     pub fn content(&self, entry: &Entry) -> Option<impl Read + '_> {
-        content::Content::open(&self.source, entry)
+        content::Content::open(&self.source, entry, content::Buffers::default())
     }
 
     /// Holds every structural byte against the canonical form, for an archive without findings that claims it.
@@ -128,6 +140,17 @@ impl Archive {
     /// What can't be read.
     pub fn check_canonical(&self) -> Result<Option<Finding>, Error> {
         canonical::check(&self.source, &self.entries, self.directory)
+    }
+
+    /// Holds the packing of an archive without findings against a form.
+    ///
+    /// # Errors
+    /// What can't be read.
+    pub fn check_form(&self, form: Form) -> Result<Option<Finding>, Error> {
+        match form {
+            Form::Canonical => self.check_canonical(),
+            Form::Historical => Ok(historical::check(&self.entries)),
+        }
     }
 
     fn check_names(&self, findings: &mut Findings) {
@@ -141,11 +164,8 @@ impl Archive {
             .collect();
         for clash in name::clashes(named.iter().map(|(entry, name)| (*name, entry.is_folder))) {
             let Some((entry, name)) = named.get(clash.index) else { continue };
-            let message = match clash.code.rule().severity {
-                Severity::Error => format!("the entry \"{name}\" can't stand beside \"{}\"", clash.other),
-                Severity::Warning => format!("the entry \"{name}\" looks like \"{}\"", clash.other),
-            };
-            findings.push(Finding::new(clash.code, Place::entry(name.as_str()).at(entry.offset), message));
+            let place = Place::entry(name.as_str()).at(entry.offset);
+            findings.push(Finding::new(clash.code, place, clash.message(name)));
         }
         for (entry, name) in named {
             if name.as_str().split('/').any(is_foreign) {

@@ -1,0 +1,62 @@
+//! Owns reading a ZIP into an inventory.
+//!
+//! Refuses what the strict ZIP reader refuses, and an archive without exactly one folder at its root. Invariant: names
+//! in the inventory start below that folder.
+
+use std::path::Path;
+
+use super::{Inventory, Origin, Progress, Step, TreeFile};
+use crate::error::Error;
+use crate::finding::{Code, Finding, Findings, Place};
+use crate::limits::Limits;
+use crate::name::EntryName;
+use crate::zip::{Archive, Entry, Name};
+
+/// Reads records, then contents in parallel.
+pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(Inventory, Findings), Error> {
+    let (archive, mut findings) = Archive::open(path, limits)?;
+    progress(Step::Total(archive.entries().iter().fold(0, |sum, entry| sum.saturating_add(entry.size))));
+    let digests = archive.digest_all(true, &|count| progress(Step::Bytes(count)), &mut findings)?;
+    let root = root(&archive, &mut findings);
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for (index, (entry, digests)) in archive.entries().iter().zip(digests).enumerate() {
+        let Some(name) = below(entry, &root) else { continue };
+        if entry.is_folder {
+            folders.push(name);
+        } else if let Some(digests) = digests {
+            files.push((TreeFile { name, size: entry.size, mode: entry.mode(), index }, digests));
+        }
+    }
+    let origin = Origin::Packed { archive, root };
+    Ok((Inventory { path: path.to_path_buf(), files, folders, origin }, findings))
+}
+
+fn below(entry: &Entry, root: &str) -> Option<EntryName> {
+    match &entry.name {
+        Name::Portable(name) => EntryName::new(name.below(root)?).ok(),
+        Name::Refused(_) => None,
+    }
+}
+
+/// The one folder that everything lies in.
+fn root(archive: &Archive, findings: &mut Findings) -> String {
+    let mut root: Option<&str> = None;
+    for entry in archive.entries() {
+        let Name::Portable(name) = &entry.name else { continue };
+        let (first, inside) = match name.as_str().split_once('/') {
+            Some((first, _)) => (first, true),
+            None => (name.as_str(), entry.is_folder),
+        };
+        let same = root.is_none_or(|root| root == first);
+        if !inside || !same {
+            let message = format!("the entry \"{name}\" does not lie in the archive's one root folder");
+            findings.push(Finding::new(Code::TreeRoot, Place::entry(name.as_str()).at(entry.offset), message));
+            break;
+        }
+        root = Some(first);
+    }
+    if root.is_none() && findings.none_broken() {
+        findings.push(Finding::new(Code::TreeRoot, Place::default(), "the archive has no root folder: it is empty"));
+    }
+    root.unwrap_or_default().to_owned()
+}
