@@ -95,7 +95,8 @@ impl<'a> Check<'a> {
             let message = format!("case {case} has a result before this one");
             findings.push(Finding::new(Code::RunCaseRepeated, at.clone().pointer(pointer), message));
         } else {
-            self.seen.insert(case.to_owned(), (record.expected.to_owned(), record.status));
+            // The text is for a report that has no matrix to show; a hostile one is cut.
+            self.seen.insert(case.to_owned(), (shown(record.expected), record.status));
         }
     }
 
@@ -196,16 +197,20 @@ pub(super) fn protocol_beside(inventory: &Inventory, spec: &str) -> Option<Strin
 }
 
 /// The sentences on what a reader must take on trust, for any run.
-pub(super) fn common_assertions(made_data: bool, checked: &Checked) -> Vec<String> {
+pub(super) fn assertions(request: &Request<'_>, made_data: bool, checked: &Checked) -> Vec<String> {
     let mut said = vec!["the status of each case is the run's own word until it is replayed".to_owned()];
     if made_data {
         said.push("the data was made up: it was not recorded from real processes".to_owned());
     }
-    let redacted = checked
-        .not_recheckable
-        .iter()
-        .map(|path| format!("{} is redacted: its recorded digest is that of a private original", shown(path)));
-    said.extend(redacted);
+    let folder = format!("{}/", request.run);
+    for path in request.derivatives.keys().filter(|path| path.starts_with(&folder)) {
+        let why = if checked.not_recheckable.contains(path) {
+            "its recorded digest is that of a private original"
+        } else {
+            "nobody can check what the original said"
+        };
+        said.push(format!("{} is redacted: {why}", shown(path)));
+    }
     let absent = checked.absent.iter().map(|absent| {
         format!("{} is not there ({}): its digest can't be recomputed", shown(&absent.path), shown(&absent.why))
     });

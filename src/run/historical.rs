@@ -133,7 +133,7 @@ fn report(
         spec.as_ref() != Some(path) && inventory.sha256(path).is_some_and(|computed| computed != **recorded)
     });
     let differing = differing.count();
-    let mut assertions = check::common_assertions(false, &checked);
+    let mut assertions = check::assertions(request, false, &checked);
     if let Some(head) = &provenance.source_head {
         assertions.push(format!("the run was made from the sources of commit {}", shown(head)));
     }
@@ -426,6 +426,16 @@ mod tests {
                 m.edit_result(2, |r| { *r = json!({"case_id": "03", "expected": "conflict", "status": "machinery_error", "verification_error": "broke", "artifact_hashes": null, "process_exit_codes": null}); });
                 m.remove("case-03.test-record.jsonl");
                 m.remove("case-03/server.transcript.log");
+            },
+            &["run-machinery-error results.jsonl:3 /status"],
+        ),
+        (
+            "machinery, after the test had written",
+            |m| {
+                m.edit_result(2, |r| {
+                    r["status"] = json!("machinery_error");
+                    r["process_exit_codes"] = json!(null);
+                })
             },
             &["run-machinery-error results.jsonl:3 /status"],
         ),

@@ -140,7 +140,7 @@ fn report(
     companions.extend(spec.as_deref().and_then(|spec| check::protocol_beside(inventory, spec)));
     companions.sort();
     companions.dedup();
-    let mut assertions = check::common_assertions(made_data, &checked);
+    let mut assertions = check::assertions(request, made_data, &checked);
     let provenance = head.as_ref().map(|head| &head.provenance);
     let stated = provenance.into_iter().flatten();
     assertions.extend(stated.map(|(key, value)| format!("the run says {}: {}", shown(key), shown(value))));
