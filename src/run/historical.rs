@@ -435,7 +435,7 @@ mod tests {
                 m.edit_result(2, |r| {
                     r["status"] = json!("machinery_error");
                     r["process_exit_codes"] = json!(null);
-                })
+                });
             },
             &["run-machinery-error results.jsonl:3 /status"],
         ),

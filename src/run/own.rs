@@ -717,4 +717,24 @@ mod tests {
             assert!(made.codes().contains(&Code::RunRecord), "{twin}");
         }
     }
+
+    #[test]
+    fn a_document_that_was_cut_is_never_taken_for_whole() {
+        for path in [RUN, MATRIX] {
+            let whole = own().files[path].clone();
+            for length in (0..whole.len()).step_by(7) {
+                let mut made = own();
+                made.put(path, &whole[..length]);
+                assert_ne!(made.codes(), [], "{path} cut to {length}");
+            }
+        }
+        let results = own().path("results.jsonl");
+        let whole = own().files[&results].clone();
+        // Without its last line end the file still holds every record.
+        for length in (0..whole.len() - 1).step_by(13) {
+            let mut made = own();
+            made.put(&results, &whole[..length]);
+            assert_ne!(made.codes(), [], "results cut to {length}");
+        }
+    }
 }
