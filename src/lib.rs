@@ -13,5 +13,6 @@ pub mod json;
 pub mod limits;
 pub mod name;
 pub mod report;
+pub mod run;
 pub mod tree;
 pub mod zip;

@@ -1,0 +1,84 @@
+//! Owns finding the source snapshots that bind an attempt to the exact sources it ran.
+//!
+//! Refuses a snapshot that names this attempt and contradicts it. Invariant: a snapshot that is reported names the
+//! attempt's commit and path; snapshots of other attempts are none of its business. The members of its `.tar.gz` are
+//! not looked at here, only the archive's digest.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Request;
+use super::document::{Object, broken, place, read, shown};
+use crate::digest::Sha256;
+use crate::error::Error;
+use crate::finding::{Code, Finding, Findings};
+use crate::limits::Limits;
+use crate::tree::Inventory;
+
+/// The document beside the snapshot's archive. Other fields are other people's, and tolerated.
+#[derive(Deserialize)]
+struct Snapshot {
+    archive_sha256: Sha256,
+    attempt_relative_path: String,
+    source_commit: String,
+    source_hashes: BTreeMap<String, Sha256>,
+}
+
+/// The paths of a snapshot's two files; the archive only where it is in the tree.
+pub(super) struct Found {
+    pub(super) document: String,
+    pub(super) archive: Option<String>,
+}
+
+/// Finds the snapshots of the attempt `request.run`, made from the commit `head` with the sources `sources`.
+pub(super) fn find(
+    inventory: &Inventory,
+    request: &Request<'_>,
+    head: &str,
+    sources: &BTreeMap<String, Sha256>,
+    limits: &Limits,
+    findings: &mut Findings,
+) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    for (file, _) in inventory.files() {
+        let path = file.name.as_str();
+        let mut folders = file.name.parents().filter_map(|folder| folder.rsplit('/').next());
+        let Some(stem) = path.strip_suffix(".json") else { continue };
+        if folders.next() != Some("source-snapshots") {
+            continue;
+        }
+        let mut faults = Findings::new(limits.max_findings);
+        let Some(Object(snapshot)) = read::<Object<Snapshot>>(inventory, path, limits, &mut faults)? else {
+            // A broken document can't say whose it is; its name, `<label>-<commit>`, can.
+            if stem.ends_with(head) {
+                findings.append(faults);
+            }
+            continue;
+        };
+        let is_path = snapshot.attempt_relative_path == request.run
+            || super::last_part(&snapshot.attempt_relative_path) == super::last_part(request.run);
+        if snapshot.source_commit != head || !is_path {
+            continue;
+        }
+        if snapshot.source_hashes != *sources {
+            let message = "the snapshot's source digests are not those that the attempt recorded";
+            findings.push(broken(path, None, "/source_hashes", message));
+        }
+        let twin = format!("{stem}.tar.gz");
+        let at = place(path, None, "/archive_sha256");
+        let computed = inventory.sha256(&twin);
+        match computed {
+            None if request.disclosed.contains_key(&twin) => {}
+            None => findings.push(Finding::new(Code::RunArtifactAbsent, at, format!("{} is not there", shown(&twin)))),
+            Some(computed) if computed != snapshot.archive_sha256 => {
+                let message = format!("{} is not the archive that was recorded", shown(&twin));
+                let finding = Finding::new(Code::RunArtifactChanged, at, message);
+                findings.push(finding.values(snapshot.archive_sha256, computed));
+            }
+            Some(_) => {}
+        }
+        found.push(Found { document: path.to_owned(), archive: computed.map(|_| twin) });
+    }
+    Ok(found)
+}
