@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Read;
+use std::marker::PhantomData;
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -209,9 +211,98 @@ impl<'de> Deserialize<'de> for Ignored {
     }
 }
 
+/// A struct read from an object and nothing else: serde's derive would take an array of its fields as well, so that a
+/// document had two forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object<T>(pub T);
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+/// A field that holds a list of objects; for `deserialize_with`.
+///
+/// # Errors
+/// Where it is no list, or an item is no object of that type.
+pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let items = Vec::<Object<T>>::deserialize(deserializer)?;
+    Ok(items.into_iter().map(|item| item.0).collect())
+}
+
+/// A field that must be there and holds an object or null; for `deserialize_with`.
+///
+/// # Errors
+/// Where it is missing, or neither.
+pub fn object_or_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|item| item.0))
+}
+
+/// A field that must be there and may hold null (serde alone takes a missing one for null); for `deserialize_with`.
+///
+/// # Errors
+/// Where it is missing, or of the wrong type.
+pub fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+/// A field that may be missing but never holds null; for `deserialize_with` beside `default`.
+///
+/// # Errors
+/// Where it is of the wrong type.
+pub fn optional<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_array_is_no_object_and_a_missing_field_no_null() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Inner {
+            n: u64,
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Doc {
+            #[serde(deserialize_with = "objects")]
+            list: Vec<Inner>,
+            #[serde(deserialize_with = "object_or_null")]
+            one: Option<Inner>,
+            #[serde(deserialize_with = "nullable")]
+            text: Option<String>,
+            #[serde(default, deserialize_with = "optional")]
+            more: Option<u64>,
+        }
+        let fault = |text: &str| {
+            read::<Object<Doc>>(text.as_bytes(), 8, Code::ManifestField).map_or_else(|f| f.pointer, |_| String::new())
+        };
+        assert_eq!(fault(r#"{"list":[{"n":1}],"one":{"n":1},"text":null}"#), "");
+        assert!(read::<Object<Doc>>(b"[[],null,null]", 8, Code::ManifestField).is_err());
+        assert_eq!(fault(r#"{"list":[{"n":1},[1]],"one":null,"text":null}"#), "/list/1");
+        assert_eq!(fault(r#"{"list":[{"n":1},{"n":true}],"one":null,"text":null}"#), "/list/1/n");
+        assert_eq!(fault(r#"{"list":[],"one":[1],"text":null}"#), "/one");
+        assert!(read::<Object<Doc>>(br#"{"list":[],"one":null}"#, 8, Code::ManifestField).is_err());
+        assert_eq!(fault(r#"{"list":[],"one":null,"text":null,"more":null}"#), "/more");
+    }
 
     fn fault(text: &str) -> (Code, String) {
         let fault = check(text.as_bytes(), 4).unwrap_err();

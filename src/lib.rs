@@ -7,11 +7,15 @@
 
 pub mod cli;
 pub mod digest;
+pub mod document;
 pub mod error;
 pub mod finding;
+pub mod form;
 pub mod json;
 pub mod limits;
+pub mod manifest;
 pub mod name;
+pub mod policy;
 pub mod report;
 pub mod run;
 pub mod tree;

@@ -1,0 +1,132 @@
+//! Owns holding a tree against its manifest, both ways.
+//!
+//! Refuses nothing that the tree's own checks have seen: git metadata, links and names are theirs. Invariant: without a
+//! finding the tree is exactly the declared files and the manifest, each with the declared content and mode, and
+//! exactly the folders above them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::paths::is_git_metadata;
+use super::{Declared, MANIFEST, Manifest};
+use crate::digest::{ContentDigests, Sha256};
+use crate::finding::{Code, Finding, Findings, Place};
+use crate::form::Mode;
+use crate::limits::Limits;
+use crate::name::EntryName;
+use crate::tree::{Inventory, TreeFile};
+
+/// Where each content of a file that isn't listed lies.
+type Unlisted<'a> = BTreeMap<Sha256, &'a EntryName>;
+
+/// Holds a tree against its manifest.
+pub fn compare(manifest: &Manifest, inventory: &Inventory, limits: &Limits) -> Findings {
+    let mut findings = Findings::new(limits.max_findings);
+    let declared: BTreeMap<&str, Declared<'_>> =
+        manifest.declared().map(|declared| (declared.path.as_str(), declared)).collect();
+    let unlisted: Vec<_> = inventory.files().filter(|(file, _)| is_unlisted(file, &declared)).collect();
+    let contents: Unlisted<'_> = unlisted.iter().map(|(file, digests)| (digests.sha256, &file.name)).collect();
+    let mut missing = BTreeMap::new();
+    for (path, declared) in &declared {
+        if let Some((file, digests)) = inventory.file(path) {
+            check_file(declared, file, digests, &mut findings);
+        } else {
+            missing.insert(declared.sha256, *path);
+            findings.push(absent(declared, &contents));
+        }
+    }
+    for (file, digests) in unlisted {
+        findings.push(extra(file, digests, missing.get(&digests.sha256).copied()));
+    }
+    if let Some((file, _)) = inventory.file(MANIFEST) {
+        findings.extend(mode_differs(MANIFEST, Mode::Plain, file.mode));
+    }
+    check_folders(&declared, inventory, &mut findings);
+    findings
+}
+
+fn is_unlisted(file: &TreeFile, declared: &BTreeMap<&str, Declared<'_>>) -> bool {
+    let name = file.name.as_str();
+    name != MANIFEST && !declared.contains_key(name) && !is_git_metadata(&file.name)
+}
+
+fn absent(declared: &Declared<'_>, unlisted: &Unlisted<'_>) -> Finding {
+    let Declared { path, sha256, .. } = declared;
+    let message = match unlisted.get(sha256) {
+        Some(other) => format!("{path} is missing: renamed to {other}, which has its content"),
+        None => format!("{path} is listed, but it is not there"),
+    };
+    Finding::new(Code::FileMissing, Place::entry(path.as_str()), message).values(sha256, "none")
+}
+
+fn extra(file: &TreeFile, digests: &ContentDigests, missing: Option<&str>) -> Finding {
+    let name = &file.name;
+    let message = match missing {
+        Some(missing) => format!("{name} is not listed: it has the content of {missing}, which is missing"),
+        None => format!("{name} is there, but it is not listed"),
+    };
+    Finding::new(Code::FileExtra, Place::entry(name.as_str()), message).values("none", digests.sha256)
+}
+
+fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests, findings: &mut Findings) {
+    let path = declared.path.as_str();
+    if let Some(size) = declared.size.filter(|size| *size != file.size) {
+        let message = format!("{path} has {} bytes, not the {size} recorded", file.size);
+        findings.push(Finding::new(Code::FileSize, Place::entry(path), message).values(size, file.size));
+    }
+    if declared.sha256 != digests.sha256 {
+        let message = format!("{path} has another content than the one recorded");
+        let finding = Finding::new(Code::FileChanged, Place::entry(path), message);
+        findings.push(finding.values(declared.sha256, digests.sha256));
+    } else if digests.git_blob != Some(declared.git_blob) {
+        // Another content has another blob id: only where the content is the recorded one does it say something new.
+        let computed = digests.git_blob.map_or_else(|| "not computed".to_owned(), |blob| blob.to_string());
+        let message = format!("{path} has the recorded content, but not the recorded git blob id");
+        let finding = Finding::new(Code::FileBlob, Place::entry(path), message);
+        findings.push(finding.values(declared.git_blob, computed));
+    }
+    findings.extend(mode_differs(path, declared.mode, file.mode));
+}
+
+fn mode_differs(path: &str, recorded: Mode, computed: Option<u32>) -> Option<Finding> {
+    let (message, shown) = match computed {
+        Some(bits) if bits == recorded.bits() => return None,
+        Some(bits) => (format!("{path} has the mode {bits:04o}, not {recorded}"), format!("{bits:04o}")),
+        None => {
+            (format!("{path} should have the mode {recorded}, but the tree carries no Unix mode"), "none".to_owned())
+        }
+    };
+    Some(Finding::new(Code::TreeMode, Place::entry(path), message).values(recorded, shown))
+}
+
+fn check_folders(declared: &BTreeMap<&str, Declared<'_>>, inventory: &Inventory, findings: &mut Findings) {
+    let needed: BTreeSet<&str> = declared.values().flat_map(|declared| declared.path.parents()).collect();
+    let filled: BTreeSet<&str> = inventory.files().flat_map(|(file, _)| file.name.parents()).collect();
+    for folder in inventory.folders() {
+        let name = folder.as_str();
+        if needed.contains(name) || declared.contains_key(name) || is_git_metadata(folder) {
+            continue;
+        }
+        let message = if filled.contains(name) {
+            format!("the folder {name} is undeclared: no listed file lies in it")
+        } else {
+            format!("the folder {name} is empty, and no listed file needs it")
+        };
+        findings.push(Finding::new(Code::TreeEmptyFolder, Place::entry(name), message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_the_recorded_one_to_the_bit() {
+        assert_eq!(mode_differs("a", Mode::Plain, Some(0o644)), None);
+        assert_eq!(mode_differs("a", Mode::Executable, Some(0o755)), None);
+        for (bits, shown) in [(Some(0o600), "0600"), (Some(0o755), "0755"), (Some(0o4644), "4644"), (None, "none")] {
+            let finding = mode_differs("a", Mode::Plain, bits).unwrap();
+            assert_eq!((finding.code, finding.computed.as_deref()), (Code::TreeMode, Some(shown)));
+        }
+        assert!(mode_differs("a", Mode::Plain, None).unwrap().message.contains("no Unix mode"));
+    }
+}

@@ -1,0 +1,122 @@
+//! Owns reading a tree's manifest: which format it is, and what is wrong with it.
+//!
+//! Refuses to go on with a document that has two meanings. Invariant: the manifest is read as JSON of one meaning
+//! before any field of it counts, and a manifest that is returned has the types of its format throughout.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::{Historical, Kind, MANIFEST, Manifest, Own, approval, historical, own};
+use crate::document::{is_newer, major_of};
+use crate::error::Error;
+use crate::finding::{Code, Finding, Findings, Place};
+use crate::json::{self, Fault, Object};
+use crate::limits::Limits;
+use crate::policy::Policy;
+use crate::tree::Inventory;
+
+/// The formats that are read.
+const KNOWN: &str = "exhibit-manifest/1 and public-source-export-v3";
+
+/// Just enough of a manifest to tell its format; a later format may have any other field.
+#[derive(Deserialize)]
+struct Probe {
+    format: String,
+}
+
+/// Reads the manifest of a tree. There is none where the findings say that it can't be read.
+/// `policy` is the one that the user gave: a release must redact exactly what it approved. Without it a historical release
+/// is held against its project's embedded one; one of the own format discloses its redactions itself.
+///
+/// # Errors
+/// No manifest; one that can't be read from disk, or is larger than `limits` allow; a format that isn't known; a policy
+/// for another project.
+pub fn read(
+    inventory: &Inventory,
+    limits: &Limits,
+    policy: Option<&Policy>,
+) -> Result<(Option<Manifest>, Findings), Error> {
+    let mut findings = Findings::new(limits.max_findings);
+    if inventory.file(MANIFEST).is_none() {
+        return Err(missing(inventory));
+    }
+    let bytes = inventory.read(MANIFEST, limits.max_manifest)?;
+    let format = match probe(&bytes, limits) {
+        Ok(format) => format,
+        Err(fault) => {
+            findings.push(finding(fault));
+            return Ok((None, findings));
+        }
+    };
+    let manifest = match format.as_str() {
+        own::FORMAT => typed(&bytes, &mut findings)
+            .map(|document| Own::read(document, &bytes, &mut findings).map(Manifest::Own))
+            .transpose()?,
+        historical::FORMAT => match typed(&bytes, &mut findings) {
+            Some(wire) => Some(Manifest::Historical(Historical::read(wire, policy, &mut findings)?)),
+            None => None,
+        },
+        _ => return Err(unknown(inventory, format)),
+    };
+    if let (Some(manifest), Some(policy)) = (&manifest, policy) {
+        same_project(manifest.project(), policy)?;
+        if let (Manifest::Own(own), Kind::Release) = (manifest, manifest.kind()) {
+            approval::check_own(own, policy, &mut findings);
+        }
+    }
+    Ok((manifest, findings))
+}
+
+fn same_project(project: &str, policy: &Policy) -> Result<(), Error> {
+    if policy.project.as_str() == project {
+        return Ok(());
+    }
+    let given = &policy.project;
+    Err(Error::Usage(format!(
+        "the policy is for {given}, the release is of {project}: give the policy of that project"
+    )))
+}
+
+fn probe(bytes: &[u8], limits: &Limits) -> Result<String, Fault> {
+    json::check(bytes, limits.max_depth)?;
+    json::read_checked::<Object<Probe>>(bytes, Code::ManifestField).map(|probe| probe.0.format)
+}
+
+fn typed<T: DeserializeOwned>(bytes: &[u8], findings: &mut Findings) -> Option<T> {
+    match json::read_checked::<Object<T>>(bytes, Code::ManifestField) {
+        Ok(document) => Some(document.0),
+        Err(fault) => {
+            findings.push(finding(fault));
+            None
+        }
+    }
+}
+
+fn finding(fault: Fault) -> Finding {
+    let place = Place { line: fault.line, ..Place::entry(MANIFEST).pointer(fault.pointer) };
+    Finding::new(fault.code, place, format!("the manifest: {}", fault.message))
+}
+
+fn missing(inventory: &Inventory) -> Error {
+    let folders = inventory.files().filter_map(|(file, _)| {
+        let (folder, name) = file.name.as_str().split_once('/')?;
+        (name == MANIFEST).then_some(folder)
+    });
+    let hint = match folders.collect::<Vec<_>>().as_slice() {
+        [folder] => format!("the release seems to lie in its folder {folder}: give that path"),
+        _ => format!("give the release as it was published (.zip), or the folder that holds {MANIFEST}"),
+    };
+    Error::NoManifest { path: inventory.path().to_path_buf(), manifest: MANIFEST, hint }
+}
+
+fn unknown(inventory: &Inventory, found: String) -> Error {
+    let export = found.strip_prefix("public-source-export-v").and_then(major_of);
+    let advice = if is_newer(&found, own::FORMAT) || export.is_some_and(|major| major > 3) {
+        "get a newer version of exhibit"
+    } else if found == "tracked-source-export-v1" || found == "public-source-export-v2" {
+        "it is an early form of public-source-export-v3, which this version reads: verify a v3 export of the project, or get a newer version of exhibit"
+    } else {
+        "ask the publisher which tool made it, or get a newer version of exhibit"
+    };
+    Error::UnknownFormat { place: inventory.path().join(MANIFEST).display().to_string(), found, known: KNOWN, advice }
+}
