@@ -5,6 +5,7 @@
 //! [`manifest`] and [`policy`]; [`run`]; [`archive`]; [`report`]; [`cli`]. Imports point down only.
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod cli;
 pub mod digest;
 pub mod document;

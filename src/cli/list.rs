@@ -5,11 +5,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Format, Outcome};
+use super::{Format, Outcome, given};
 use crate::error::Error;
 use crate::finding::Findings;
 use crate::limits::Limits;
-use crate::name::escape;
 use crate::report::{Listing, ListingEntry};
 use crate::zip::Archive;
 
@@ -42,11 +41,6 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Outc
         }
     }
     Ok(worst)
-}
-
-/// A path as it was typed; escaped where it is not UTF-8.
-fn given(path: &Path) -> String {
-    path.to_str().map_or_else(|| escape(path.as_os_str().as_encoded_bytes()), str::to_owned)
 }
 
 fn list(file: &Path, limits: &Limits) -> Result<(Vec<ListingEntry>, Findings), Error> {

@@ -4,14 +4,20 @@
 //! it reads the environment; the exit code is the worst of all that was asked for, by [`Outcome::worst`].
 
 mod explain;
+mod freeze;
 mod list;
 mod outcome;
+mod progress;
+mod verify_export;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+use crate::name::escape;
 
 pub use outcome::Outcome;
 
@@ -27,6 +33,10 @@ struct Arguments {
 enum Command {
     /// List a ZIP's entries and everything that readers could take differently
     List(list::Arguments),
+    /// Verify a release or an archive, packed or extracted: inventory, receipt, retained runs
+    VerifyExport(verify_export::Arguments),
+    /// Freeze a run's folder into an archive and a receipt
+    Freeze(freeze::Arguments),
     /// Say what a finding code means and what to do about it
     Explain(explain::Arguments),
     /// Print a completion script for a shell
@@ -43,6 +53,11 @@ enum Format {
     Text,
     /// One object a line, for a program
     Json,
+}
+
+/// A path as it was typed; escaped where it is not UTF-8.
+fn given(path: &Path) -> String {
+    path.to_str().map_or_else(|| escape(path.as_os_str().as_encoded_bytes()), str::to_owned)
 }
 
 /// Runs the command that the process was started with.
@@ -70,6 +85,8 @@ pub fn run_with(
     let mut buffered = io::BufWriter::new(out);
     let outcome = match arguments.command {
         Command::List(arguments) => list::run(&arguments, &mut buffered),
+        Command::VerifyExport(arguments) => verify_export::run(&arguments, &mut buffered),
+        Command::Freeze(arguments) => freeze::run(&arguments, &mut buffered),
         Command::Explain(arguments) => explain::run(&arguments, &mut buffered),
         Command::Completions { shell } => completions(shell, &mut buffered),
     };

@@ -3,15 +3,19 @@
 //! Refuses to decide anything and to print: it writes to the stream it is given. Invariant: JSON is one line an object,
 //! complete on failure as on success, with the same bytes for the same input; text shows no foreign control character.
 
+mod freezing;
 mod listing;
 mod text;
+mod verification;
 
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::finding::{Finding, Findings, Severity};
 
+pub use freezing::Freezing;
 pub use listing::{Listing, ListingEntry};
+pub use verification::Verification;
 
 /// Why nothing could be said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

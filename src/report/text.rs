@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use super::{Failure, Split};
 use crate::finding::{Finding, Place};
 use crate::name::escape;
+use crate::run::{CaseRow, Status};
 
 /// Foreign text inside a sentence: line breaks and other controls can't fake a line of the report.
 fn plain(text: &str) -> String {
@@ -50,4 +51,29 @@ pub(super) fn findings(out: &mut dyn Write, split: &Split) -> io::Result<()> {
 /// Why nothing could be said.
 pub(super) fn failure(out: &mut dyn Write, failure: &Failure) -> io::Result<()> {
     writeln!(out, "error: {}", plain(&failure.message))
+}
+
+/// A heading and its points; nothing where there are none.
+pub(super) fn list<T: AsRef<str>>(out: &mut dyn Write, heading: &str, points: &[T]) -> io::Result<()> {
+    if points.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{heading}:")?;
+    points.iter().try_for_each(|point| writeln!(out, "  - {}", plain(point.as_ref())))
+}
+
+/// Named values; those that aren't there are left out.
+pub(super) fn fields(out: &mut dyn Write, fields: &[(&str, Option<String>)]) -> io::Result<()> {
+    let there = fields.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    there.into_iter().try_for_each(|(name, value)| writeln!(out, "{name} {}", plain(value)))
+}
+
+/// A run's cases with what the run recorded of them.
+pub(super) fn cases(out: &mut dyn Write, cases: &[CaseRow]) -> io::Result<()> {
+    let width = cases.iter().map(|case| case.id.chars().count()).max().unwrap_or_default();
+    for case in cases {
+        let status = case.status.map_or("no result", Status::as_str);
+        writeln!(out, "  case {:<width$} recorded {status:<16} {}", plain(&case.id), plain(&case.expected))?;
+    }
+    Ok(())
 }

@@ -88,7 +88,7 @@ impl Made {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, bytes).unwrap();
         }
-        let (inventory, _) = Inventory::open(folder.path(), &self.limits, &|_| {}).unwrap();
+        let (inventory, _) = Inventory::open(folder.path(), &Limits::default(), &|_| {}).unwrap();
         let request = Request {
             run: &self.run,
             spec: self.spec.as_deref(),

@@ -27,7 +27,7 @@ use crate::name::EntryName;
 use crate::tree::Inventory;
 
 pub use own::{MATRIX_FORMAT, RUN_FORMAT};
-pub use role::Role;
+pub use role::role_of;
 
 /// Which of the two layouts a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -51,6 +51,18 @@ pub enum Status {
     Unsupported,
     /// The test machinery broke, so nothing was seen.
     MachineryError,
+}
+
+impl Status {
+    /// Its stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Unsupported => "unsupported",
+            Self::MachineryError => "machinery_error",
+        }
+    }
 }
 
 /// One case of the run's matrix and the result it got.

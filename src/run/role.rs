@@ -2,45 +2,8 @@
 //!
 //! Refuses to look inside a file. Invariant: the same path and run give the same role, wherever the tree is.
 
-use std::fmt;
-
-use serde::Serialize;
-
 use super::last_part;
-
-/// What a file is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The head of a run, `run.json`.
-    Run,
-    /// The results of a run, `results.jsonl`.
-    Results,
-    /// The list of cases that was run.
-    Matrix,
-    /// The study's protocol, `PROTOCOL.md`.
-    Protocol,
-    /// What went over a connection.
-    Transcript,
-    /// A database after a case.
-    Database,
-    /// A journal or write-ahead log of a database.
-    Sidecar,
-    /// What a case's test wrote of itself.
-    Record,
-    /// Output of a program, for people.
-    Log,
-    /// Where an attempt comes from, `provenance.json`.
-    Provenance,
-    /// A snapshot of the sources, or the document that binds it to a run.
-    SourceSnapshot,
-    /// Source code.
-    Source,
-    /// Text for people.
-    Document,
-    /// None of these.
-    Other,
-}
+use crate::manifest::Role;
 
 /// Endings of names, the more exact first.
 const ENDINGS: [(&[&str], Role); 6] = [
@@ -60,58 +23,30 @@ pub(super) fn database_of(path: &str) -> Option<&str> {
     SIDECAR_ENDINGS.iter().find_map(|ending| path.strip_suffix(ending))
 }
 
-impl Role {
-    /// The role of the file `path` in or beside the run in the folder `run`; both from the tree's root.
-    pub fn of(path: &str, run: &str) -> Self {
-        let name = last_part(path);
-        let below = if run.is_empty() { Some(path) } else { path.strip_prefix(run).and_then(|p| p.strip_prefix('/')) };
-        match (name, below == Some(name)) {
-            ("run.json", true) => return Self::Run,
-            ("results.jsonl", true) => return Self::Results,
-            ("provenance.json", true) => return Self::Provenance,
-            ("matrix.json" | "matrix-spec.json", false) => return Self::Matrix,
-            ("PROTOCOL.md", false) => return Self::Protocol,
-            _ => {}
-        }
-        let mut folders = path.split('/').rev().skip(1);
-        if folders.any(|folder| folder == "source-snapshots") && ends_with_any(name, &[".json", ".tar.gz"]) {
-            return Self::SourceSnapshot;
-        }
-        if database_of(name).is_some_and(|database| Self::of(database, run) == Self::Database) {
-            return Self::Sidecar;
-        }
-        ENDINGS.iter().find(|(endings, _)| ends_with_any(name, endings)).map_or(Self::Other, |(_, role)| *role)
+/// The role of the file `path` in or beside the run in the folder `run`; both from the tree's root.
+pub fn role_of(path: &str, run: &str) -> Role {
+    let name = last_part(path);
+    let below = if run.is_empty() { Some(path) } else { path.strip_prefix(run).and_then(|p| p.strip_prefix('/')) };
+    match (name, below == Some(name)) {
+        ("run.json", true) => return Role::Run,
+        ("results.jsonl", true) => return Role::Results,
+        ("provenance.json", true) => return Role::Provenance,
+        ("matrix.json" | "matrix-spec.json", false) => return Role::Matrix,
+        ("PROTOCOL.md", false) => return Role::Protocol,
+        _ => {}
     }
-
-    /// Its stable name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Results => "results",
-            Self::Matrix => "matrix",
-            Self::Protocol => "protocol",
-            Self::Transcript => "transcript",
-            Self::Database => "database",
-            Self::Sidecar => "sidecar",
-            Self::Record => "record",
-            Self::Log => "log",
-            Self::Provenance => "provenance",
-            Self::SourceSnapshot => "source_snapshot",
-            Self::Source => "source",
-            Self::Document => "document",
-            Self::Other => "other",
-        }
+    let mut folders = path.split('/').rev().skip(1);
+    if folders.any(|folder| folder == "source-snapshots") && ends_with_any(name, &[".json", ".tar.gz"]) {
+        return Role::SourceSnapshot;
     }
+    if database_of(name).is_some_and(|database| role_of(database, run) == Role::Database) {
+        return Role::Sidecar;
+    }
+    ENDINGS.iter().find(|(endings, _)| ends_with_any(name, endings)).map_or(Role::Other, |(_, role)| *role)
 }
 
 fn ends_with_any(name: &str, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 #[cfg(test)]
@@ -144,9 +79,8 @@ mod tests {
             ("m/runs/r1/cases/01/run.json", Role::Other),
             ("m/runs/r1/cases/01/results.jsonl", Role::Other),
         ] {
-            assert_eq!(Role::of(path, "m/runs/r1"), role, "{path}");
-            assert_eq!(serde_json::to_value(role).unwrap(), role.as_str());
+            assert_eq!(role_of(path, "m/runs/r1"), role, "{path}");
         }
-        assert_eq!(Role::of("run.json", ""), Role::Run);
+        assert_eq!(role_of("run.json", ""), Role::Run);
     }
 }

@@ -22,22 +22,17 @@ use crate::name::{self, EntryName};
 
 const CHUNK: usize = 1 << 16;
 
-/// Walks the folder, then hashes its files in parallel.
-pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(Inventory, Findings), Error> {
+/// Walks parts of the folder, then hashes their files in parallel. The part with the empty name is the whole.
+pub(super) fn read(
+    path: &Path,
+    parts: &[String],
+    limits: &Limits,
+    progress: Progress<'_>,
+) -> Result<(Inventory, Findings), Error> {
     let mut findings = Findings::new(limits.max_findings);
     let mut found = Found::default();
-    let walk = WalkDir::new(path).min_depth(1).sort_by(|a, b| a.file_name().cmp(b.file_name()));
-    for entry in walk {
-        let entry = entry.map_err(|error| {
-            let at = error.path().unwrap_or(path).to_path_buf();
-            Error::io("read", &at)(error.into())
-        })?;
-        found.take(path, &entry, &mut findings)?;
-        if found.count() > limits.max_entries {
-            let message = format!("the folder has more than {} files and folders", limits.max_entries);
-            findings.push(Finding::new(Code::ZipTooLarge, Place::default(), message));
-            break;
-        }
+    for part in parts {
+        found.walk(path, part, limits, &mut findings)?;
     }
     found.check_names(&mut findings);
     progress(Step::Total(found.files.iter().map(|(_, size)| size).sum()));
@@ -68,6 +63,24 @@ struct Found {
 impl Found {
     fn count(&self) -> u64 {
         (self.files.len() as u64).saturating_add(self.folders.len() as u64).saturating_add(self.others)
+    }
+
+    fn walk(&mut self, root: &Path, part: &str, limits: &Limits, findings: &mut Findings) -> Result<(), Error> {
+        let (start, depth) = if part.is_empty() { (root.to_path_buf(), 1) } else { (root.join(part), 0) };
+        let walk = WalkDir::new(&start).min_depth(depth).sort_by(|a, b| a.file_name().cmp(b.file_name()));
+        for entry in walk {
+            let entry = entry.map_err(|error| {
+                let at = error.path().unwrap_or(&start).to_path_buf();
+                Error::io("read", &at)(error.into())
+            })?;
+            self.take(root, &entry, findings)?;
+            if self.count() > limits.max_entries {
+                let message = format!("the folder has more than {} files and folders", limits.max_entries);
+                findings.push(Finding::new(Code::ZipTooLarge, Place::default(), message));
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, root: &Path, entry: &DirEntry, findings: &mut Findings) -> Result<(), Error> {

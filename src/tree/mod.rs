@@ -59,6 +59,8 @@ enum Origin {
         archive: Archive,
         /// The one folder at the archive's root.
         root: String,
+        /// No finding was made in it.
+        sound: bool,
     },
 }
 
@@ -70,12 +72,43 @@ impl Inventory {
     /// What can't be read, and what is neither a folder nor a ZIP.
     pub fn open(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(Self, Findings), Error> {
         let is_folder = std::fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
-        let (mut inventory, mut findings) =
-            if is_folder { folder::read(path, limits, progress)? } else { packed::read(path, limits, progress)? };
+        let whole = [String::new()];
+        let read = if is_folder {
+            folder::read(path, &whole, limits, progress)?
+        } else {
+            packed::read(path, limits, progress)?
+        };
+        Ok(Self::complete(read))
+    }
+
+    /// Reads parts of a folder only: files and folders below `root`, by name from it. Names in the inventory start at
+    /// `root` all the same.
+    ///
+    /// # Errors
+    /// What can't be read.
+    pub fn open_parts(
+        root: &Path,
+        parts: &[String],
+        limits: &Limits,
+        progress: Progress<'_>,
+    ) -> Result<(Self, Findings), Error> {
+        folder::read(root, parts, limits, progress).map(Self::complete)
+    }
+
+    fn complete((mut inventory, mut findings): (Self, Findings)) -> (Self, Findings) {
         inventory.files.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         inventory.complete_folders();
         inventory.check_git_metadata(&mut findings);
-        Ok((inventory, findings))
+        (inventory, findings)
+    }
+
+    /// Whether the packing is in order. Where it isn't, files that can't be read are missing here, and comparing the
+    /// tree with a manifest would only repeat what the findings say. A folder always is.
+    pub fn is_sound(&self) -> bool {
+        match &self.origin {
+            Origin::Folder => true,
+            Origin::Packed { sound, .. } => *sound,
+        }
     }
 
     /// Where the tree is.

@@ -27,7 +27,7 @@ pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Resu
             files.push((TreeFile { name, size: entry.size, mode: entry.mode(), index }, digests));
         }
     }
-    let origin = Origin::Packed { archive, root };
+    let origin = Origin::Packed { archive, root, sound: findings.none_broken() };
     Ok((Inventory { path: path.to_path_buf(), files, folders, origin }, findings))
 }
 

@@ -1,0 +1,347 @@
+//! Owns freezing: a run's folder becomes an archive and a receipt.
+//!
+//! Refuses a run that isn't coherent, unless it is to be kept as failed evidence, which the archive then says. Invariant:
+//! nothing is overwritten; archive and receipt appear complete under their final names or not at all, and only after the
+//! archive was read back without a finding.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Permissions};
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::parts::{self, Placed};
+use super::verify::{self, Verify, verify};
+use crate::digest::Sha256;
+use crate::error::Error;
+use crate::finding::{Code, Finding, Findings};
+use crate::form::{Mode, Project, Timestamp};
+use crate::limits::Limits;
+use crate::manifest::{self, Derivative, Document, MANIFEST, Manifest, Omission, Own, Receipt, Standing};
+use crate::name::EntryName;
+use crate::policy::{self, Policy};
+use crate::run::{self, RunReport, role_of};
+use crate::tree::{Inventory, Progress, TreeFile};
+use crate::zip::Writer;
+
+/// What to freeze, and where to.
+#[derive(Debug, Clone, Copy)]
+pub struct Freeze<'a> {
+    /// The run's folder.
+    pub run: &'a Path,
+    /// The project's root, where the run's records don't show it.
+    pub root: Option<&'a Path>,
+    /// The folder that archive and receipt go to.
+    pub out: &'a Path,
+    /// The study's policy, where it isn't an embedded one.
+    pub policy: Option<&'a Path>,
+    /// Keep a run that isn't coherent, labelled so.
+    pub as_failed_evidence: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Frozen {
+    /// What was written; none where the run is not coherent.
+    pub written: Option<Written>,
+    /// What the run says of itself. Its findings are the ones below.
+    pub report: RunReport,
+    /// What is not in the archive, with the reason.
+    pub omissions: Vec<(String, String)>,
+    /// What is wrong with the run.
+    pub findings: Findings,
+}
+
+/// An archive with its receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The ZIP.
+    pub archive: PathBuf,
+    /// Its receipt.
+    pub receipt: PathBuf,
+    /// Bytes of the ZIP.
+    pub size: u64,
+    /// SHA-256 of the ZIP.
+    pub sha256: Sha256,
+    /// SHA-256 of the manifest.
+    pub content_id: Sha256,
+    /// Files in it, without the manifest.
+    pub files: u64,
+}
+
+/// Freezes a run.
+///
+/// # Errors
+/// What can't be read or written; an output that is there already; files that can't be part of any archive.
+pub fn freeze(request: &Freeze<'_>, limits: &Limits, progress: Progress<'_>) -> Result<Frozen, Error> {
+    let placed = parts::place(request.run, request.root, limits)?;
+    refuse_output_in_run(request.out, &placed)?;
+    let policy = match request.policy {
+        Some(path) => Some(Policy::load(path, &verify::document(path, limits)?, limits)?),
+        None => policy::for_run(&placed.run)?.map(|(policy, _)| policy),
+    };
+    let (inventory, tree_findings) = Inventory::open_parts(&placed.root, &parts::parts(&placed), limits, progress)?;
+    let mut report = load(&inventory, &placed, policy.as_ref(), limits)?;
+    let representable = tree_findings.none_broken();
+    let mut findings = tree_findings;
+    findings.append(std::mem::replace(&mut report.findings, Findings::new(limits.max_findings)));
+    let coherent = findings.none_broken();
+    if coherent && request.as_failed_evidence {
+        let message = "the run is coherent: freeze it without --as-failed-evidence";
+        return Err(Error::Usage(message.to_owned()));
+    }
+    let contents = Contents { inventory: &inventory, placed: &placed, policy: policy.as_ref(), report: &report };
+    let omissions = contents.omissions()?;
+    let shown = omissions.iter().map(|omission| (omission.path.to_string(), omission.reason.clone())).collect();
+    let written = if representable && (coherent || request.as_failed_evidence) {
+        let manifest = contents.manifest(omissions, &findings)?;
+        Some(write(request.out, &contents, manifest, limits, progress)?)
+    } else {
+        None
+    };
+    Ok(Frozen { written, report, omissions: shown, findings })
+}
+
+/// An output inside the run would be part of the run.
+fn refuse_output_in_run(out: &Path, placed: &Placed) -> Result<(), Error> {
+    let run = placed.root.join(&placed.run);
+    let inside = out.canonicalize().is_ok_and(|out| out.starts_with(&run));
+    let message = || format!("{} lies in the run's folder: choose an output folder outside it", out.display());
+    if inside { Err(Error::Usage(message())) } else { Ok(()) }
+}
+
+/// Reads the run twice: files that it names and that aren't there are no fault when freezing, but they are disclosed.
+fn load(inventory: &Inventory, placed: &Placed, policy: Option<&Policy>, limits: &Limits) -> Result<RunReport, Error> {
+    let derivatives: BTreeMap<String, Sha256> = policy
+        .iter()
+        .flat_map(|policy| &policy.derivatives)
+        .filter(|approved| inventory.sha256(approved.path.as_str()) == Some(approved.public_sha256))
+        .map(|approved| (approved.path.to_string(), approved.private_origin_sha256))
+        .collect();
+    let none = BTreeMap::new();
+    let request = run::Request { run: &placed.run, spec: None, derivatives: &derivatives, disclosed: &none };
+    let first = run::load(inventory, &request, limits)?;
+    let absent = first.findings.iter().filter(|finding| finding.code == Code::RunArtifactAbsent);
+    let reason = "named by the run, absent when it was frozen";
+    let disclosed: BTreeMap<String, String> =
+        absent.filter_map(|finding| Some((finding.place.entry.clone()?, reason.to_owned()))).collect();
+    if disclosed.is_empty() {
+        return Ok(first);
+    }
+    run::load(inventory, &run::Request { disclosed: &disclosed, ..request }, limits)
+}
+
+/// What goes into an archive.
+struct Contents<'a> {
+    inventory: &'a Inventory,
+    placed: &'a Placed,
+    policy: Option<&'a Policy>,
+    report: &'a RunReport,
+}
+
+impl Contents<'_> {
+    /// The run's files and their companions, sorted.
+    fn files(&self) -> impl Iterator<Item = (&TreeFile, manifest::File)> {
+        let belongs = |file: &TreeFile| {
+            let name = file.name.as_str();
+            file.name.below(&self.placed.run).is_some() || self.report.companions.iter().any(|other| other == name)
+        };
+        self.inventory.files().filter(move |(file, _)| belongs(file)).map(|(file, digests)| {
+            let path = file.name.as_str();
+            let entry = manifest::File {
+                path: file.name.clone(),
+                size: file.size,
+                mode: mode(file),
+                sha256: digests.sha256,
+                git_blob: digests.git_blob.unwrap_or_else(|| crate::digest::GitBlob::of(&[])),
+                role: role_of(path, &self.placed.run),
+                derivative: self.derivative(path, digests.sha256),
+            };
+            (file, entry)
+        })
+    }
+
+    /// The redaction that the policy approved for a file, where the file is what it approved.
+    fn derivative(&self, path: &str, sha256: Sha256) -> Option<Derivative> {
+        let approved = self.policy?.approved(path).filter(|approved| approved.public_sha256 == sha256)?;
+        Some(Derivative {
+            rule: approved.transform.clone(),
+            matched_prefix: None,
+            occurrences: None,
+            private_sha256: approved.private_origin_sha256,
+            private_git_blob: Some(approved.private_origin_git_blob),
+            public_sha256: approved.public_sha256,
+        })
+    }
+
+    /// What the run names and the archive doesn't have.
+    fn omissions(&self) -> Result<Vec<Omission>, Error> {
+        let absent = self.report.absent.iter();
+        let absent = absent.map(|absent| (absent.path.as_str(), absent.why.as_str(), Some(absent.sha256)));
+        let carried = |path: &&String| !self.report.companions.contains(path);
+        let sources = self.report.sources_absent.iter().filter(carried);
+        let sources = sources.map(|path| (path.as_str(), "a source of the run, not carried along", None));
+        let mut omissions = BTreeMap::new();
+        for (path, reason, sha256) in sources.chain(absent) {
+            let name = EntryName::new(path)
+                .map_err(|fault| Error::WouldNotVerify(format!("the run names {path:?}, which {fault}")))?;
+            omissions.insert(name.clone(), Omission { path: name, reason: reason.to_owned(), sha256 });
+        }
+        Ok(omissions.into_values().collect())
+    }
+
+    fn manifest(&self, omissions: Vec<Omission>, findings: &Findings) -> Result<Own, Error> {
+        let faults: Vec<_> = findings
+            .iter()
+            .filter(|finding| finding.severity == crate::finding::Severity::Error)
+            .map(|finding| manifest::RunFault { code: finding.code.to_string(), message: finding.message.clone() })
+            .collect();
+        let standing = if faults.is_empty() { Standing::Coherent } else { Standing::FailedEvidence };
+        let name = |path: Option<&String>| path.and_then(|path| EntryName::new(path).ok());
+        let run = manifest::Run {
+            path: EntryName::new(&self.placed.run).map_err(|fault| Error::WouldNotVerify(fault.to_string()))?,
+            matrix: name(self.report.spec.as_ref()),
+            dialect: None,
+            source_snapshot: name(self.report.source_snapshots.first()),
+            standing,
+            faults,
+        };
+        Own::new(Document {
+            format: manifest::Version1,
+            kind: manifest::Kind::Archive,
+            project: self.project()?,
+            source: None,
+            created: self.report.created.as_ref().and_then(|created| created.parse::<Timestamp>().ok()),
+            files: self.files().map(|(_, file)| file).collect(),
+            omissions,
+            runs: vec![run],
+        })
+    }
+
+    /// The project that the run or the policy names; where neither does, the run's own id has to do.
+    fn project(&self) -> Result<Project, Error> {
+        let id = || self.report.id.to_ascii_lowercase();
+        let named = self.report.project.clone().or_else(|| Some(self.policy?.project.as_str().to_owned()));
+        named
+            .unwrap_or_else(id)
+            .parse::<Project>()
+            .map_err(|fault| Error::Usage(format!("the run {} can't name an archive: {fault}", self.report.id)))
+    }
+}
+
+/// As git does: executable by its owner or not.
+fn mode(file: &TreeFile) -> Mode {
+    if file.mode.is_some_and(|mode| mode & 0o100 != 0) { Mode::Executable } else { Mode::Plain }
+}
+
+fn write(
+    out: &Path,
+    contents: &Contents<'_>,
+    manifest: Own,
+    limits: &Limits,
+    progress: Progress<'_>,
+) -> Result<Written, Error> {
+    let root = manifest.root_name();
+    let archive = out.join(format!("{root}.zip"));
+    let receipt = out.join(format!("{root}.receipt.json"));
+    if let Some(path) = [&archive, &receipt].into_iter().find(|path| path.symlink_metadata().is_ok()) {
+        return Err(Error::OutputExists { path: path.clone() });
+    }
+    std::fs::create_dir_all(out).map_err(Error::io("create", out))?;
+    let packed = temporary(out)?;
+    let files = pack(&packed, &root, contents, &manifest)?;
+    read_back(packed.path(), limits, progress)?;
+    let (sha256, size) = digest(packed.path())?;
+    let content_id = manifest.content_id();
+    let said = Receipt::of(&format!("{root}.zip"), size, sha256, &Manifest::Own(manifest)).to_bytes()?;
+    let mut beside = temporary(out)?;
+    beside.write_all(&said).map_err(Error::io("write", beside.path()))?;
+    beside.as_file().sync_all().map_err(Error::io("write", beside.path()))?;
+    keep(packed, &archive)?;
+    if let Err(error) = keep(beside, &receipt) {
+        // Both or none.
+        std::fs::remove_file(&archive).map_err(Error::io("remove", &archive))?;
+        return Err(error);
+    }
+    File::open(out).and_then(|folder| folder.sync_all()).map_err(Error::io("write", out))?;
+    Ok(Written { archive, receipt, size, sha256, content_id, files })
+}
+
+/// A file in the output's own folder, so that renaming it is one step; gone again unless it is kept.
+fn temporary(out: &Path) -> Result<NamedTempFile, Error> {
+    tempfile::Builder::new()
+        .prefix(".exhibit-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(out)
+        .map_err(Error::io("create a file in", out))
+}
+
+fn keep(file: NamedTempFile, path: &Path) -> Result<(), Error> {
+    file.persist_noclobber(path).map(drop).map_err(|error| {
+        if error.error.kind() == std::io::ErrorKind::AlreadyExists {
+            return Error::OutputExists { path: path.to_path_buf() };
+        }
+        Error::io("write", path)(error.error)
+    })
+}
+
+/// Writes the manifest and the files, sorted by the bytes of their names.
+fn pack(packed: &NamedTempFile, root: &str, contents: &Contents<'_>, manifest: &Own) -> Result<u64, Error> {
+    let failed = Error::io("write", packed.path());
+    let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, packed.as_file()));
+    let own = manifest.to_bytes()?;
+    let mut pending = Some(own);
+    let mut count = 0;
+    let mut add = |name: &str, mode: Mode, size: u64, content: &mut dyn Read| {
+        let name = EntryName::new(&format!("{root}/{name}"))
+            .map_err(|fault| Error::WouldNotVerify(format!("the name {root}/{name} {fault}")))?;
+        writer.file(&name, mode.bits(), size, content).map_err(Error::io("write", packed.path()))
+    };
+    for (file, entry) in contents.files() {
+        if file.name.as_str() > MANIFEST
+            && let Some(bytes) = pending.take()
+        {
+            add(MANIFEST, Mode::Plain, bytes.len() as u64, &mut bytes.as_slice())?;
+        }
+        let content = contents.inventory.open_file(file.name.as_str())?;
+        add(file.name.as_str(), entry.mode, file.size, &mut BufReader::with_capacity(1 << 16, content))?;
+        count += 1;
+    }
+    if let Some(bytes) = pending.take() {
+        add(MANIFEST, Mode::Plain, bytes.len() as u64, &mut bytes.as_slice())?;
+    }
+    let mut stream = writer.finish().map_err(failed)?;
+    stream.flush().map_err(Error::io("write", packed.path()))?;
+    packed.as_file().sync_all().map_err(Error::io("write", packed.path()))?;
+    Ok(count)
+}
+
+/// An archive that wouldn't verify is never given its name.
+fn read_back(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(), Error> {
+    let request = Verify { path, receipt: None, policy: None, inventory_only: true };
+    let verification = verify(&request, limits, progress)?;
+    let broken = |finding: &&Finding| finding.severity == crate::finding::Severity::Error;
+    match verification.findings.iter().find(broken) {
+        Some(finding) => Err(Error::WouldNotVerify(format!("{} ({})", finding.message, finding.code))),
+        None => Ok(()),
+    }
+}
+
+fn digest(path: &Path) -> Result<(Sha256, u64), Error> {
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut hasher = crate::digest::ContentHasher::new(0, false);
+    let mut buffer = vec![0; 1 << 16];
+    let mut size: u64 = 0;
+    loop {
+        match file.read(&mut buffer).map_err(Error::io("read", path))? {
+            0 => return Ok((hasher.finish().sha256, size)),
+            count => {
+                hasher.update(buffer.get(..count).unwrap_or_default());
+                size = size.saturating_add(count as u64);
+            }
+        }
+    }
+}
