@@ -433,7 +433,7 @@ fn a_renamed_file_is_called_renamed() {
     let findings = compare(&Manifest::Own(own()), &open(root.path()), &Limits::default());
     let messages: Vec<_> = findings.iter().map(|finding| (finding.code, finding.message.as_str())).collect();
     assert_eq!(messages[0].0, Code::FileMissing);
-    assert!(messages[0].1.contains("renamed to readme.txt"), "{messages:?}");
+    assert!(messages[0].1.contains("renamed to \"readme.txt\""), "{messages:?}");
     assert_eq!(messages[1].0, Code::FileExtra);
     assert_eq!(messages.len(), 2);
 }
