@@ -456,3 +456,13 @@ fn recorded_blobs_modes_and_sizes_are_compared() {
     assert_eq!((mode.len(), mode[0].code), (1, Code::TreeMode));
     assert_eq!((mode[0].recorded.as_deref(), mode[0].computed.as_deref()), (Some("0755"), Some("0644")));
 }
+
+#[test]
+fn a_finding_shows_no_foreign_text_that_hides_or_never_ends() {
+    let more = format!("\u{1b}[2J{}", "y".repeat(5000));
+    let mut value = own_value();
+    value[&more] = json!(1);
+    let (_, findings) = read_with(&crate::json::canonical(&value).unwrap(), None).unwrap();
+    let message = &findings.iter().next().unwrap().message;
+    assert!(message.len() < 500 && !message.chars().any(char::is_control), "{message}");
+}
