@@ -12,9 +12,13 @@ use crate::error::Error;
 use crate::finding::Code;
 use crate::json::{self, Fault, Object};
 use crate::limits::Limits;
+use crate::name::escape;
 
 /// Faults listed of one document. A person fixes a few and tries again.
 const MAX_FAULTS: usize = 100;
+
+/// Characters shown of one fault: enough for its place, what it wants and the start of what it got.
+const MAX_SHOWN: usize = 400;
 
 /// A format of documents that people write.
 #[derive(Debug, Clone, Copy)]
@@ -39,14 +43,14 @@ impl Format {
     /// [`Error::UnknownFormat`] for another format or a newer major; [`Error::Document`] with every fault found.
     pub fn load<T: DeserializeOwned>(&self, path: &Path, bytes: &[u8], limits: &Limits) -> Result<T, Error> {
         let invalid = |faults: Vec<String>| Error::Document { path: path.to_path_buf(), kind: self.kind, faults };
-        let one = |fault: Fault| invalid(vec![shown(&fault)]);
+        let one = |fault: Fault| invalid(vec![sentence(&fault)]);
         if bytes.len() as u64 > limits.max_document {
             return Err(invalid(vec![format!("it is larger than {} bytes", limits.max_document)]));
         }
         json::check(bytes, limits.max_depth).map_err(one)?;
         let probe = json::read_checked::<Object<Probe>>(bytes, Code::JsonSyntax).map_err(one)?;
         if probe.0.format != self.name {
-            return Err(self.unknown(path, probe.0.format));
+            return Err(self.unknown(path, &probe.0.format));
         }
         let faults = self.faults(bytes).map_err(|message| invalid(vec![message]))?;
         if !faults.is_empty() {
@@ -55,12 +59,13 @@ impl Format {
         json::read_checked::<Object<T>>(bytes, Code::JsonSyntax).map(|document| document.0).map_err(one)
     }
 
-    fn unknown(&self, path: &Path, found: String) -> Error {
-        let advice = if is_newer(&found, self.name) {
+    fn unknown(&self, path: &Path, found: &str) -> Error {
+        let advice = if is_newer(found, self.name) {
             "get a newer version of exhibit"
         } else {
             "give a document of the format that is known"
         };
+        let found = shown(found);
         Error::UnknownFormat { place: path.display().to_string(), found, known: self.name, advice }
     }
 
@@ -71,8 +76,21 @@ impl Format {
         let validator = jsonschema::draft202012::new(&schema).map_err(|e| format!("the schema is broken: {e}"))?;
         let document = parse(bytes)?;
         let found = validator.iter_errors(&document);
-        Ok(found.take(MAX_FAULTS).map(|e| format!("{}: {e}", place(&e.instance_path().to_string()))).collect())
+        let text =
+            |e: jsonschema::ValidationError<'_>| shown(&format!("{}: {e}", place(&e.instance_path().to_string())));
+        Ok(found.take(MAX_FAULTS).map(text).collect())
     }
+}
+
+/// Text with foreign parts as a sentence shows it: what doesn't show is escaped, and what goes on for long is cut.
+pub fn shown(text: &str) -> String {
+    let cut = text.char_indices().nth(MAX_SHOWN).and_then(|(end, _)| text.get(..end));
+    let kept = cut.unwrap_or(text);
+    let escaped = escape(kept.as_bytes());
+    // A backslash alone is no reason to write the text in another way.
+    let plain = escaped == kept.replace('\\', "\\\\");
+    let end = if cut.is_some() { "\u{2026}" } else { "" };
+    format!("{}{end}", if plain { kept } else { &escaped })
 }
 
 /// Whether `found` is a later major of the format `known`: the same name, a larger number after its slash.
@@ -90,9 +108,9 @@ pub fn major_of(text: &str) -> Option<u64> {
     digits.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-fn shown(fault: &Fault) -> String {
+fn sentence(fault: &Fault) -> String {
     let line = fault.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-    format!("{}{line}: {}", place(&fault.pointer), fault.message)
+    shown(&format!("{}{line}: {}", place(&fault.pointer), fault.message))
 }
 
 fn place(pointer: &str) -> &str {
@@ -143,6 +161,18 @@ mod tests {
         assert_eq!(faults("{").len(), 1);
         assert_eq!(faults("{\"n\":1}").len(), 1);
         assert_eq!(faults(&" ".repeat((16 << 20) + 1)), ["it is larger than 16777216 bytes"]);
+    }
+
+    #[test]
+    fn foreign_text_is_shown_short_and_plain() {
+        assert_eq!(shown("a\\b"), "a\\b");
+        assert_eq!(shown("a\u{202e}\\b\n"), "a\\u{202e}\\\\b\\u{a}");
+        assert_eq!(shown(&"x".repeat(MAX_SHOWN)).chars().count(), MAX_SHOWN);
+        assert_eq!(shown(&"x".repeat(MAX_SHOWN + 1)).chars().count(), MAX_SHOWN + 1);
+        let long = format!("{{\"format\":\"toy/1\",\"n\":\"{}\\u001b\"}}", "y".repeat(5000));
+        assert!(faults(&long)[0].len() < 500);
+        let odd = faults("{\"format\":\"toy/1\",\"n\":1,\"\\u202e\":1}");
+        assert!(odd[0].contains("\\u{202e}"), "{odd:?}");
     }
 
     #[test]

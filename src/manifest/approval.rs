@@ -22,8 +22,10 @@ pub(super) fn check_own(own: &Own, policy: &Policy, findings: &mut Findings) {
                 check_record(path, &place, derivative, approved, findings);
                 continue;
             }
-            (None, Some(_)) => format!("{path} is not said to be redacted, but the policy knows it as a derivative"),
-            (Some(_), None) => format!("{path} is redacted, but the policy did not approve that"),
+            (None, Some(_)) => {
+                format!("\"{path}\" is not said to be redacted, but the policy knows it as a derivative")
+            }
+            (Some(_), None) => format!("\"{path}\" is redacted, but the policy did not approve that"),
         };
         findings.push(Finding::new(Code::DerivativeSet, at(place), message));
     }
@@ -44,7 +46,7 @@ fn check_record(path: &EntryName, place: &str, derivative: &Derivative, approved
 
 /// A value of a redaction that isn't the approved one; `computed` of the finding is what was approved.
 pub(super) fn differs(place: Place, path: &EntryName, recorded: &str, approved: &str) -> Option<Finding> {
-    let message = format!("{path} is not the derivative that the policy approved");
+    let message = format!("\"{path}\" is not the derivative that the policy approved");
     let finding = || Finding::new(Code::DerivativeRecord, place, message).values(recorded, approved);
     (recorded != approved).then(finding)
 }
@@ -53,7 +55,7 @@ pub(super) fn differs(place: Place, path: &EntryName, recorded: &str, approved: 
 pub(super) fn check_absent<'a>(paths: impl Iterator<Item = &'a EntryName>, policy: &Policy, findings: &mut Findings) {
     let listed: BTreeSet<&EntryName> = paths.collect();
     for approved in policy.derivatives.iter().filter(|approved| !listed.contains(&approved.path)) {
-        let message = format!("{} is an approved derivative, but the manifest does not list it", approved.path);
+        let message = format!("\"{}\" is an approved derivative, but the manifest does not list it", approved.path);
         findings.push(Finding::new(Code::DerivativeSet, at("/files"), message));
     }
 }

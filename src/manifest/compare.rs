@@ -52,8 +52,8 @@ fn is_unlisted(file: &TreeFile, declared: &BTreeMap<&str, Declared<'_>>) -> bool
 fn absent(declared: &Declared<'_>, unlisted: &Unlisted<'_>) -> Finding {
     let Declared { path, sha256, .. } = declared;
     let message = match unlisted.get(sha256) {
-        Some(other) => format!("{path} is missing: renamed to {other}, which has its content"),
-        None => format!("{path} is listed, but it is not there"),
+        Some(other) => format!("\"{path}\" is missing: renamed to \"{other}\", which has its content"),
+        None => format!("\"{path}\" is listed, but it is not there"),
     };
     Finding::new(Code::FileMissing, Place::entry(path.as_str()), message).values(sha256, "none")
 }
@@ -61,8 +61,8 @@ fn absent(declared: &Declared<'_>, unlisted: &Unlisted<'_>) -> Finding {
 fn extra(file: &TreeFile, digests: &ContentDigests, missing: Option<&str>) -> Finding {
     let name = &file.name;
     let message = match missing {
-        Some(missing) => format!("{name} is not listed: it has the content of {missing}, which is missing"),
-        None => format!("{name} is there, but it is not listed"),
+        Some(missing) => format!("\"{name}\" is not listed: it has the content of \"{missing}\", which is missing"),
+        None => format!("\"{name}\" is there, but it is not listed"),
     };
     Finding::new(Code::FileExtra, Place::entry(name.as_str()), message).values("none", digests.sha256)
 }
@@ -70,17 +70,17 @@ fn extra(file: &TreeFile, digests: &ContentDigests, missing: Option<&str>) -> Fi
 fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests, findings: &mut Findings) {
     let path = declared.path.as_str();
     if let Some(size) = declared.size.filter(|size| *size != file.size) {
-        let message = format!("{path} has {} bytes, not the {size} recorded", file.size);
+        let message = format!("\"{path}\" has {} bytes, not the {size} recorded", file.size);
         findings.push(Finding::new(Code::FileSize, Place::entry(path), message).values(size, file.size));
     }
     if declared.sha256 != digests.sha256 {
-        let message = format!("{path} has another content than the one recorded");
+        let message = format!("\"{path}\" has another content than the one recorded");
         let finding = Finding::new(Code::FileChanged, Place::entry(path), message);
         findings.push(finding.values(declared.sha256, digests.sha256));
     } else if digests.git_blob != Some(declared.git_blob) {
         // Another content has another blob id: only where the content is the recorded one does it say something new.
         let computed = digests.git_blob.map_or_else(|| "not computed".to_owned(), |blob| blob.to_string());
-        let message = format!("{path} has the recorded content, but not the recorded git blob id");
+        let message = format!("\"{path}\" has the recorded content, but not the recorded git blob id");
         let finding = Finding::new(Code::FileBlob, Place::entry(path), message);
         findings.push(finding.values(declared.git_blob, computed));
     }
@@ -90,10 +90,11 @@ fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests
 fn mode_differs(path: &str, recorded: Mode, computed: Option<u32>) -> Option<Finding> {
     let (message, shown) = match computed {
         Some(bits) if bits == recorded.bits() => return None,
-        Some(bits) => (format!("{path} has the mode {bits:04o}, not {recorded}"), format!("{bits:04o}")),
-        None => {
-            (format!("{path} should have the mode {recorded}, but the tree carries no Unix mode"), "none".to_owned())
-        }
+        Some(bits) => (format!("\"{path}\" has the mode {bits:04o}, not {recorded}"), format!("{bits:04o}")),
+        None => (
+            format!("\"{path}\" should have the mode {recorded}, but the tree carries no Unix mode"),
+            "none".to_owned(),
+        ),
     };
     Some(Finding::new(Code::TreeMode, Place::entry(path), message).values(recorded, shown))
 }
@@ -107,9 +108,9 @@ fn check_folders(declared: &BTreeMap<&str, Declared<'_>>, inventory: &Inventory,
             continue;
         }
         let message = if filled.contains(name) {
-            format!("the folder {name} is undeclared: no listed file lies in it")
+            format!("the folder \"{name}\" is undeclared: no listed file lies in it")
         } else {
-            format!("the folder {name} is empty, and no listed file needs it")
+            format!("the folder \"{name}\" is empty, and no listed file needs it")
         };
         findings.push(Finding::new(Code::TreeEmptyFolder, Place::entry(name), message));
     }

@@ -235,12 +235,12 @@ fn check_file(index: usize, file: &WireFile, findings: &mut Findings) {
         findings.push(Finding::new(Code::ManifestBlob, at(format!("/files/{index}/{field}")), message));
     };
     if file.original_sha256 != file.exported_sha256 {
-        push("original_sha256", format!("{path} was exported unchanged, but its original has another SHA-256"));
+        push("original_sha256", format!("\"{path}\" was exported unchanged, but its original has another SHA-256"));
     }
     if !file.transforms.is_empty() {
         push(
             "transforms",
-            format!("{path} was exported unchanged, but {} transforms are listed", file.transforms.len()),
+            format!("\"{path}\" was exported unchanged, but {} transforms are listed", file.transforms.len()),
         );
     }
     for (field, present) in [
@@ -249,9 +249,9 @@ fn check_file(index: usize, file: &WireFile, findings: &mut Findings) {
     ] {
         match (file.status, present) {
             (Status::ByteIdentical, false) | (Status::RetainedRedactedDerivative, true) => {}
-            (Status::ByteIdentical, true) => push(field, format!("{path} is no derivative, but {field} is given")),
+            (Status::ByteIdentical, true) => push(field, format!("\"{path}\" is no derivative, but {field} is given")),
             (Status::RetainedRedactedDerivative, false) => {
-                push(field, format!("{path} is a derivative, but {field} is missing"));
+                push(field, format!("\"{path}\" is a derivative, but {field} is missing"));
             }
         }
     }
@@ -264,11 +264,11 @@ fn check_approval(index: usize, file: &WireFile, approved: Option<&Approved>, fi
     let approved = match (file.status, approved) {
         (Status::ByteIdentical, None) => return,
         (Status::ByteIdentical, Some(_)) => {
-            let message = format!("{path} claims to be byte-identical, but the policy knows it as a derivative");
+            let message = format!("\"{path}\" claims to be byte-identical, but the policy knows it as a derivative");
             return findings.push(Finding::new(Code::DerivativeSet, place("status"), message));
         }
         (Status::RetainedRedactedDerivative, None) => {
-            let message = format!("{path} claims to be a derivative that no policy approved");
+            let message = format!("\"{path}\" claims to be a derivative that no policy approved");
             return findings.push(Finding::new(Code::DerivativeSet, place("status"), message));
         }
         (Status::RetainedRedactedDerivative, Some(approved)) => approved,

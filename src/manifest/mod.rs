@@ -23,6 +23,7 @@ pub use read::read;
 pub use receipt::{FORMAT as RECEIPT_FORMAT, Receipt};
 
 use crate::digest::{GitBlob, Sha256};
+use crate::document::shown;
 use crate::form::{Mode, ObjectId, Timestamp};
 use crate::name::EntryName;
 
@@ -145,7 +146,7 @@ impl Manifest {
             Self::Own(own) => {
                 own.derivatives().for_each(|(path, derivative)| private(path.as_str(), derivative, &mut said));
                 for omission in &own.document().omissions {
-                    let Omission { path, reason, .. } = omission;
+                    let (path, reason) = (&omission.path, shown(&omission.reason));
                     said.push(format!("{path}: that it was left out ({reason}) is asserted, not rechecked"));
                 }
             }
@@ -169,5 +170,5 @@ fn private(path: &str, derivative: &Derivative, said: &mut Vec<String>) {
     if let Some(blob) = private_git_blob {
         said.push(format!("{path}: the private original's git blob id {blob} is asserted, not rechecked"));
     }
-    said.push(format!("{path}: that only {rule} changed it is asserted, not rechecked"));
+    said.push(format!("{path}: that only the rule {} changed it is asserted, not rechecked", shown(rule)));
 }

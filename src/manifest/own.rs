@@ -307,15 +307,15 @@ fn check_derivative(index: usize, file: &File, derivative: &Derivative, findings
     let path = &file.path;
     let pointer = |field: &str| at(format!("/files/{index}/derivative/{field}"));
     if derivative.public_sha256 != file.sha256 {
-        let message = format!("the redaction of {path} gives another content than the file's");
+        let message = format!("the redaction of \"{path}\" gives another content than the file's");
         let finding = Finding::new(Code::ManifestBlob, pointer("public_sha256"), message);
         findings.push(finding.values(derivative.public_sha256, file.sha256));
     } else if derivative.private_sha256 == file.sha256 {
-        let message = format!("the redaction of {path} changed nothing: its private original is the same content");
+        let message = format!("the redaction of \"{path}\" changed nothing: its private original is the same content");
         findings.push(Finding::new(Code::ManifestBlob, pointer("private_sha256"), message));
     }
     if derivative.occurrences == Some(0) {
-        let message = format!("the redaction of {path} matched nothing");
+        let message = format!("the redaction of \"{path}\" matched nothing");
         findings.push(Finding::new(Code::ManifestBlob, pointer("occurrences"), message));
     }
 }
@@ -326,13 +326,13 @@ fn check_omissions(document: &Document, findings: &mut Findings) {
         document.omissions.iter().enumerate().map(|(index, omission)| (&omission.path, index)).collect();
     for file in &document.files {
         if let Some(index) = omitted.get(&file.path) {
-            let message = format!("{} is listed as a file and as left out", file.path);
+            let message = format!("\"{}\" is listed as a file and as left out", file.path);
             findings.push(Finding::new(Code::ManifestOmission, at(format!("/omissions/{index}/path")), message));
         }
     }
     for (index, omission) in document.omissions.iter().enumerate() {
         if omitted.get(&omission.path) != Some(&index) {
-            let message = format!("{} is listed as left out more than once", omission.path);
+            let message = format!("\"{}\" is listed as left out more than once", omission.path);
             findings.push(Finding::new(Code::ManifestOmission, at(format!("/omissions/{index}/path")), message));
         }
     }
@@ -342,7 +342,7 @@ fn check_runs(document: &Document, findings: &mut Findings) {
     let mut seen = BTreeMap::new();
     for (index, run) in document.runs.iter().enumerate() {
         if seen.insert(&run.path, index).is_some() {
-            let message = format!("the run {} is listed more than once", run.path);
+            let message = format!("the run \"{}\" is listed more than once", run.path);
             findings.push(Finding::new(Code::ManifestPath, at(format!("/runs/{index}/path")), message));
         }
         let fits = match run.standing {
@@ -350,7 +350,8 @@ fn check_runs(document: &Document, findings: &mut Findings) {
             Standing::FailedEvidence => !run.faults.is_empty(),
         };
         if !fits {
-            let message = format!("the standing of the run {} does not fit its {} faults", run.path, run.faults.len());
+            let message =
+                format!("the standing of the run \"{}\" does not fit its {} faults", run.path, run.faults.len());
             findings.push(Finding::new(Code::ManifestField, at(format!("/runs/{index}/standing")), message));
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn check<'a>(paths: impl Iterator<Item = &'a EntryName>, findings: &m
         findings.push(Finding::new(Code::ManifestPath, place, message));
     };
     for (position, path) in names.iter().enumerate().filter(|(_, path)| is_git_metadata(path)) {
-        push(position, format!("{path} is listed, but a release holds no git metadata"));
+        push(position, format!("\"{path}\" is listed, but a release holds no git metadata"));
     }
     for clash in clashes(names.iter().map(|path| (*path, false))) {
         let Some(path) = names.get(clash.index) else { continue };
@@ -37,13 +37,13 @@ pub(super) fn check<'a>(paths: impl Iterator<Item = &'a EntryName>, findings: &m
             // Names that only look alike can stand side by side; the tree's own check warns of them.
             continue;
         } else if clash.code == Code::NameDuplicate && other == MANIFEST {
-            format!("{path} is listed, but the manifest does not list itself")
+            format!("\"{path}\" is listed, but the manifest does not list itself")
         } else if clash.code == Code::NameDuplicate {
-            format!("{path} is listed more than once")
+            format!("\"{path}\" is listed more than once")
         } else if clash.code == Code::NameFileAndFolder {
-            format!("{path} is listed, so that {other} is both a file and a folder")
+            format!("\"{path}\" is listed, so that \"{other}\" is both a file and a folder")
         } else {
-            format!("{path} is listed, which systems without case or normalization take for {other}")
+            format!("\"{path}\" is listed, which systems without case or normalization take for \"{other}\"")
         };
         push(clash.index, message);
     }
@@ -54,7 +54,7 @@ pub(super) fn order<'a>(list: &str, paths: impl Iterator<Item = &'a EntryName>, 
     let mut before: Option<&EntryName> = None;
     for (index, path) in paths.enumerate() {
         if let Some(before) = before.filter(|before| *before > path) {
-            let message = format!("{path} stands after {before}");
+            let message = format!("\"{path}\" stands after \"{before}\"");
             findings.push(Finding::new(Code::ManifestOrder, at(format!("/{list}/{index}/path")), message));
         }
         before = Some(path);

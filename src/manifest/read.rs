@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Historical, Kind, MANIFEST, Manifest, Own, approval, historical, own};
-use crate::document::{is_newer, major_of};
+use crate::document::{is_newer, major_of, shown};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::json::{self, Fault, Object};
@@ -56,7 +56,7 @@ pub fn read(
             Some(wire) => Some(Manifest::Historical(Historical::read(wire, policy, &mut findings)?)),
             None => None,
         },
-        _ => return Err(unknown(inventory, format)),
+        _ => return Err(unknown(inventory, &format)),
     };
     if let (Some(manifest), Some(policy)) = (&manifest, policy) {
         same_project(manifest.project(), policy)?;
@@ -94,7 +94,7 @@ fn typed<T: DeserializeOwned>(bytes: &[u8], findings: &mut Findings) -> Option<T
 
 fn finding(fault: Fault) -> Finding {
     let place = Place { line: fault.line, ..Place::entry(MANIFEST).pointer(fault.pointer) };
-    Finding::new(fault.code, place, format!("the manifest: {}", fault.message))
+    Finding::new(fault.code, place, format!("the manifest: {}", shown(&fault.message)))
 }
 
 fn missing(inventory: &Inventory) -> Error {
@@ -109,14 +109,15 @@ fn missing(inventory: &Inventory) -> Error {
     Error::NoManifest { path: inventory.path().to_path_buf(), manifest: MANIFEST, hint }
 }
 
-fn unknown(inventory: &Inventory, found: String) -> Error {
+fn unknown(inventory: &Inventory, found: &str) -> Error {
     let export = found.strip_prefix("public-source-export-v").and_then(major_of);
-    let advice = if is_newer(&found, own::FORMAT) || export.is_some_and(|major| major > 3) {
+    let advice = if is_newer(found, own::FORMAT) || export.is_some_and(|major| major > 3) {
         "get a newer version of exhibit"
     } else if found == "tracked-source-export-v1" || found == "public-source-export-v2" {
         "it is an early form of public-source-export-v3, which this version reads: verify a v3 export of the project, or get a newer version of exhibit"
     } else {
         "ask the publisher which tool made it, or get a newer version of exhibit"
     };
+    let found = shown(found);
     Error::UnknownFormat { place: inventory.path().join(MANIFEST).display().to_string(), found, known: KNOWN, advice }
 }

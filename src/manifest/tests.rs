@@ -433,7 +433,7 @@ fn a_renamed_file_is_called_renamed() {
     let findings = compare(&Manifest::Own(own()), &open(root.path()), &Limits::default());
     let messages: Vec<_> = findings.iter().map(|finding| (finding.code, finding.message.as_str())).collect();
     assert_eq!(messages[0].0, Code::FileMissing);
-    assert!(messages[0].1.contains("renamed to readme.txt"), "{messages:?}");
+    assert!(messages[0].1.contains("renamed to \"readme.txt\""), "{messages:?}");
     assert_eq!(messages[1].0, Code::FileExtra);
     assert_eq!(messages.len(), 2);
 }
@@ -455,4 +455,14 @@ fn recorded_blobs_modes_and_sizes_are_compared() {
     let mode = found(&|file| file.mode = Mode::Executable);
     assert_eq!((mode.len(), mode[0].code), (1, Code::TreeMode));
     assert_eq!((mode[0].recorded.as_deref(), mode[0].computed.as_deref()), (Some("0755"), Some("0644")));
+}
+
+#[test]
+fn a_finding_shows_no_foreign_text_that_hides_or_never_ends() {
+    let more = format!("\u{1b}[2J{}", "y".repeat(5000));
+    let mut value = own_value();
+    value[&more] = json!(1);
+    let (_, findings) = read_with(&crate::json::canonical(&value).unwrap(), None).unwrap();
+    let message = &findings.iter().next().unwrap().message;
+    assert!(message.len() < 500 && !message.chars().any(char::is_control), "{message}");
 }
