@@ -231,6 +231,11 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Whether a text shows as what it is.
+pub fn is_plain(text: &str) -> bool {
+    !text.chars().any(is_invisible)
+}
+
 /// Shows a foreign name on a terminal or in a sentence: characters that don't show are written as `\u{…}`, bytes
 /// that are not UTF-8 as `\x…`. The result never has a control character.
 pub fn escape(bytes: &[u8]) -> String {

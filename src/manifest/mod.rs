@@ -139,16 +139,20 @@ impl Manifest {
         }
     }
 
+    /// What was left out, with the reason. That it was left out for that reason is an assertion.
+    pub fn omissions(&self) -> &[Omission] {
+        match self {
+            Self::Own(own) => &own.document().omissions,
+            Self::Historical(_) => &[],
+        }
+    }
+
     /// What the manifest asserts and nobody can recheck from the tree, a sentence each.
     pub fn assertions(&self) -> Vec<String> {
         let mut said = Vec::new();
         match self {
             Self::Own(own) => {
                 own.derivatives().for_each(|(path, derivative)| private(path.as_str(), derivative, &mut said));
-                for omission in &own.document().omissions {
-                    let (path, reason) = (&omission.path, shown(&omission.reason));
-                    said.push(format!("{path}: that it was left out ({reason}) is asserted, not rechecked"));
-                }
             }
             Self::Historical(all) => {
                 all.derivatives().iter().for_each(|(path, derivative)| private(path, derivative, &mut said));

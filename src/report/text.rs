@@ -6,13 +6,12 @@ use std::io::{self, Write};
 
 use super::{Failure, Split};
 use crate::finding::{Finding, Place};
-use crate::name::escape;
+use crate::name::{escape, is_plain};
 use crate::run::{CaseRow, Status};
 
 /// Foreign text inside a sentence: line breaks and other controls can't fake a line of the report.
 fn plain(text: &str) -> String {
-    let clean = !text.chars().any(char::is_control);
-    if clean { text.to_owned() } else { escape(text.as_bytes()) }
+    if is_plain(text) { text.to_owned() } else { escape(text.as_bytes()) }
 }
 
 fn place(place: &Place) -> String {

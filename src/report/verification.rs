@@ -11,7 +11,7 @@ use super::{Failure, Split, text};
 use crate::archive::{RunVerdict, Verdict};
 use crate::digest::Sha256;
 use crate::error::Error;
-use crate::manifest::Kind;
+use crate::manifest::{Kind, Manifest, Omission};
 use crate::name::escape;
 use crate::run::{Absent, CaseRow};
 
@@ -42,6 +42,8 @@ pub struct Verification {
     pub checked: Vec<String>,
     /// What was not judged.
     pub not_judged: Vec<String>,
+    /// What is not in the tree, as its manifest discloses.
+    pub omissions: Vec<Omission>,
     /// What the evidence asserts and nobody can recompute from it.
     pub assertions: Vec<String>,
     /// What no verdict of this kind can say.
@@ -136,6 +138,7 @@ impl Verification {
             runs: found.runs.iter().map(Run::from).collect(),
             checked: checked(found, inventory_only),
             not_judged,
+            omissions: found.manifest.iter().flat_map(Manifest::omissions).cloned().collect(),
             assertions: found.assertions.clone(),
             limits: vec![CONSISTENT, LOCAL, if found.receipt { RECEIPT } else { NO_RECEIPT }],
             ..Self::with(file, verdict, Split::from(&found.findings), None)
@@ -161,6 +164,7 @@ impl Verification {
             runs: Vec::new(),
             checked: Vec::new(),
             not_judged: Vec::new(),
+            omissions: Vec::new(),
             assertions: Vec::new(),
             limits: Vec::new(),
         }
@@ -195,6 +199,8 @@ impl Verification {
         self.runs.iter().try_for_each(|run| run.write_text(out))?;
         text::list(out, "checked", &self.checked)?;
         text::list(out, "not judged", &self.not_judged)?;
+        let omitted = |omission: &Omission| format!("{} ({})", omission.path, omission.reason);
+        text::list(out, "left out, as disclosed", &self.omissions.iter().map(omitted).collect::<Vec<_>>())?;
         text::list(out, "asserted, not rechecked", &self.assertions)?;
         text::list(out, "limits", &self.limits)
     }
