@@ -146,11 +146,8 @@ fn resolve64(source: &Source, found: Candidate, findings: &mut Findings) -> Resu
         }
         return Ok((found.end, found.at));
     };
-    if !sentinel {
-        let message = "a ZIP64 locator stands before an end record that has no field of all ones";
-        findings.push(Finding::new(Code::Zip64Locator, Place::offset(locator_at), message));
-        return Ok((found.end, locator_at));
-    }
+    // Info-ZIP and libarchive write ZIP64 records beside an end record without a field of all ones. Some readers then
+    // pass over them, so every field must say the same in both.
     read_end64(source, found.end, locator_at, &locator, findings)
 }
 
