@@ -133,7 +133,9 @@ fn parts(end: &End) -> [(u64, u64, &'static str); 6] {
 
 /// The end record's values with ZIP64 where it applies, and where the central directory must end.
 fn resolve64(source: &Source, found: Candidate, findings: &mut Findings) -> Result<(End, u64), Error> {
-    let sentinel = parts(&found.end).iter().any(|(value, ones, _)| value == ones);
+    // A count of 65,535 may be just that, as Python writes it: the records are counted anyway.
+    let sentinel =
+        parts(&End { entries_here: 0, entries: 0, ..found.end }).iter().any(|(value, ones, _)| value == ones);
     let mut locator = [0; LOCATOR64_LEN];
     let locator_at = found.at.checked_sub(LOCATOR64_LEN as u64);
     if let Some(at) = locator_at {
