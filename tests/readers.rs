@@ -3,6 +3,7 @@
 //! The collections: malo (<https://github.com/fastzip/malo>) and the samples of `ZipDiff`
 //! (<https://github.com/ouuan/ZipDiff>), both beside the repository or left out.
 #![expect(clippy::disallowed_methods, reason = "tests run peers")]
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't read what it checks fails")]
 
 mod peers;
 mod skip;
@@ -251,15 +252,13 @@ fn readers_agree_on_archives_made_by_hand() {
 }
 
 #[test]
-fn readers_agree_on_65_535_and_more_entries() {
+fn readers_agree_on_a_count_of_all_ones() {
     let folder = tempfile::tempdir().unwrap();
-    let names: Vec<&'static str> = (0..65_537).map(|number| &*number.to_string().leak()).collect();
+    let names: Vec<&'static str> = (0..65_535).map(|number| &*number.to_string().leak()).collect();
     let pieces: Vec<Piece> = names.iter().map(|name| Piece::stored(name, b"")).collect();
-    for (count, end) in [(65_535, End::Plain), (65_537, End::Wide)] {
-        let path = folder.path().join("many.zip");
-        fs::write(&path, archive(&pieces[..count], end, "")).unwrap();
-        all_readers_agree(&path);
-    }
+    let path = folder.path().join("many.zip");
+    fs::write(&path, archive(&pieces, End::Plain, "")).unwrap();
+    all_readers_agree(&path);
 }
 
 #[test]

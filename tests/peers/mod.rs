@@ -1,5 +1,5 @@
 //! What tests with peers share: running a script with a tool in it, and what exhibit says of an archive.
-#![allow(dead_code, clippy::allow_attributes, reason = "each test file takes what it needs")]
+#![expect(dead_code, reason = "each test file takes what it needs")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
