@@ -9,9 +9,8 @@ repository() {
     git -c user.name=a -c user.email=a@b.example commit -qm x
 }
 
-# Info-ZIP marks UTF-8 names as such only where it finds this locale.
+# Info-ZIP marks UTF-8 names as such only where it finds this locale. It is made once, beside the sources.
 utf8_locale() {
-    mkdir "$WORK/locale"
-    localedef -i en_US -f UTF-8 "$WORK/locale/en_US.UTF-8"
-    export LOCPATH="$WORK/locale"
+    export LOCPATH="$PWD/../locale"
+    [ -d "$LOCPATH" ] || { mkdir "$LOCPATH"; localedef -i en_US -f UTF-8 "$LOCPATH/en_US.UTF-8"; }
 }
