@@ -193,7 +193,8 @@ fn check_extras(entry: &Entry, local: &Extras<'_>, raw_name: &[u8]) -> Vec<Fault
     faults.into_iter().flatten().collect()
 }
 
-/// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead, or all but the plain size.
+/// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead, or all but the plain
+/// size.
 fn check_sizes(entry: &Entry, local: &Shared, plain: u64, compressed: u64, add: &mut dyn FnMut(Fault)) {
     // Where the two headers disagree on the flag, that is the finding; zeros are then what the other one expects.
     let follows = (entry.flags | local.flags) & FLAG_DESCRIPTOR != 0;
