@@ -56,7 +56,7 @@ pub enum Code {
     ZipDirectoryBounds,
     /// The central directory is a row of whole central records, nothing else.
     ZipDirectoryRecord,
-    /// A ZIP64 locator stands where an end record has a field of all ones, right before it, and points at the record right before itself.
+    /// A ZIP64 locator stands exactly where an end record has a field of all ones, right before it, and points at the record right before itself.
     Zip64Locator,
     /// The ZIP64 end record has its signature, 44 bytes of fields and no extensible data.
     Zip64EndRecord,
@@ -96,7 +96,7 @@ pub enum Code {
     ZipExtraRepeated,
     /// An extra field that both records of an entry have says the same in both, and repeats no other field wrongly.
     ZipExtraDiffers,
-    /// The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes, or once more those that are spelt out.
+    /// The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes.
     Zip64Extra,
     /// A Unicode path or comment extra (0x7075, 0x6375) is version 1, fresh, UTF-8 and says what the record's own field says.
     ZipUnicodePath,
@@ -341,7 +341,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::Zip64Locator,
         "zip64-locator",
-        "A ZIP64 locator stands where an end record has a field of all ones, right before it, and points at the record right before itself.",
+        "A ZIP64 locator stands exactly where an end record has a field of all ones, right before it, and points at the record right before itself.",
         "Readers would choose different end records. Rebuild the archive.",
     ),
     error(
@@ -463,7 +463,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::Zip64Extra,
         "zip64-extra",
-        "The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes, or once more those that are spelt out.",
+        "The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes.",
         "Readers would see different sizes. Rebuild the archive.",
     ),
     error(

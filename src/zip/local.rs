@@ -132,11 +132,6 @@ fn check_record(
             check_extras(entry, &extras, &raw_name).into_iter().for_each(&mut *add);
             let sizes = [local.fixed.plain, local.fixed.compressed];
             match extras.zip64(sizes) {
-                // Python before 3.11.4 spells both sizes out and repeats them. A descriptor would be of either width.
-                Err(_) if local.fixed.flags & FLAG_DESCRIPTOR == 0 && extras.repeats_sizes(sizes) => {
-                    let [plain, compressed] = sizes.map(u64::from);
-                    check_sizes(entry, &local.fixed, plain, compressed, add);
-                }
                 // A local ZIP64 field has both sizes (APPNOTE 4.5.3), so neither field may be spelt out.
                 Ok(_) if extras.has_zip64() && sizes != [u32::MAX; 2] => {
                     add((Code::Zip64Extra, "has a local ZIP64 extra field with one size only".to_owned()));
