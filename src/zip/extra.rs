@@ -15,6 +15,8 @@ const UNICODE_COMMENT: u16 = 0x6375;
 const TIMES: u16 = 0x5455;
 /// Older Info-ZIP fields whose central copy is shorter by design.
 const SHORTER_IN_CENTRAL: [u16; 3] = [0x5855, 0x7855, TIMES];
+/// Fields whose copies are each held against their own record.
+const HELD_ELSEWHERE: [u16; 3] = [ZIP64, UNICODE_PATH, UNICODE_COMMENT];
 /// libarchive's copy of central fields in a local header ("experimental zip extra").
 const LIBARCHIVE: u16 = 0x6C78;
 
@@ -105,7 +107,7 @@ impl<'a> Extras<'a> {
     /// Holds the fields of a local header against those of its central header: where both have one, they say the same.
     pub(super) fn check_twins(&self, central: &Self) -> Result<(), Fault> {
         for (id, here) in &self.0 {
-            let Some(there) = central.get(*id).filter(|_| *id != ZIP64) else { continue };
+            let Some(there) = central.get(*id).filter(|_| !HELD_ELSEWHERE.contains(id)) else { continue };
             if *id == TIMES && here.get(1..5).is_some() && there.get(1..5).is_some() {
                 // Flag bit 0 says that a modification time follows; each copy has flags for all three times.
                 if here.get(1..5) != there.get(1..5) {
