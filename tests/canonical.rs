@@ -61,7 +61,7 @@ fn files() -> impl Strategy<Value = Vec<File>> {
         let mut list: Vec<File> = Vec::new();
         for (name, mode, content) in files {
             // What is only worth a look, as `._a` is, would be a finding all the same.
-            let Ok(name) = EntryName::new(&name.replace("._", "_")) else { continue };
+            let Ok(name) = EntryName::new(&name.replace("._", "x")) else { continue };
             let names = list.iter().map(|file| &file.name).chain([&name]);
             if clashes(names.map(|name| (name, false))).is_empty() {
                 list.push(File { name, mode, content });
