@@ -5,6 +5,8 @@
 //! APPNOTE 4.5; the Info-ZIP fields: proginfo/extrafld.txt of zip 3.0.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
+use std::collections::BTreeMap;
+
 use super::record::Fields;
 use crate::finding::Code;
 
@@ -27,15 +29,15 @@ fn fault<T>(code: Code, what: impl Into<String>) -> Result<T, Fault> {
     Err((code, what.into()))
 }
 
-/// The fields of one header, in the order in which they stand.
+/// The fields of one header by their ids. There can be 16,383, so looking one up is not a walk over all.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Extras<'a>(Vec<(u16, &'a [u8])>);
+pub(super) struct Extras<'a>(BTreeMap<u16, &'a [u8]>);
 
 impl<'a> Extras<'a> {
     /// Splits an extra area into its fields.
     pub(super) fn parse(area: &'a [u8]) -> Result<Self, Fault> {
         let mut fields = Fields(area);
-        let mut list: Vec<(u16, &[u8])> = Vec::new();
+        let mut list = BTreeMap::new();
         while !fields.0.is_empty() {
             let at = area.len().saturating_sub(fields.0.len());
             let field = fields.u16().zip(fields.u16()).and_then(|(id, len)| Some((id, fields.bytes(len.into())?)));
@@ -45,16 +47,15 @@ impl<'a> Extras<'a> {
                     format!("has an extra field that overruns its space at byte {at}"),
                 );
             };
-            if list.iter().any(|(known, _)| *known == id) {
+            if list.insert(id, data).is_some() {
                 return fault(Code::ZipExtraRepeated, format!("has the extra field {id:#06x} twice"));
             }
-            list.push((id, data));
         }
         Ok(Self(list))
     }
 
     fn get(&self, id: u16) -> Option<&'a [u8]> {
-        self.0.iter().find(|(known, _)| *known == id).map(|(_, data)| *data)
+        self.0.get(&id).copied()
     }
 
     /// Whether there is a ZIP64 field, which makes a data descriptor's sizes 8 bytes wide.

@@ -23,38 +23,40 @@ pub(super) fn check(
     findings: &mut Findings,
 ) -> Result<(), Error> {
     let entries = &mut records.entries;
-    let mut tiled = records.whole;
+    let mut tiled = records.whole && entries.iter().all(|entry| entry.resolved);
     let mut gaps = Vec::new();
     let mut order: Vec<usize> = (0..entries.len()).collect();
     order.sort_by_key(|index| entries.get(*index).map(|entry| entry.offset));
-    // Where the record before ends; none where a finding says that nobody can tell.
-    let mut reached = entries.iter().all(|entry| entry.resolved).then_some(0);
+    // Up to where bytes surely belong to the records before, and whether those are known to end there.
+    let (mut reached, mut exact) = (0, true);
     for index in order {
         let Some(entry) = entries.get_mut(index).filter(|entry| entry.resolved) else { continue };
         let shown = entry.shown_name();
         let place = Place::entry(&shown).at(entry.offset);
-        if let Some(reached) = reached {
-            if entry.offset < reached {
-                let message = format!("the entry \"{shown}\" starts inside the record before it");
-                findings.push(Finding::new(Code::ZipOverlap, place, message).values(entry.offset, reached));
-                tiled = false;
-                continue;
-            }
+        if entry.offset < reached {
+            let message = format!("the entry \"{shown}\" starts inside the record before it");
+            findings.push(Finding::new(Code::ZipOverlap, place, message).values(entry.offset, reached));
+            tiled = false;
+            continue;
+        }
+        if exact {
             gaps.extend(gap(source, reached, entry.offset)?);
         }
         let mut add = |(code, what): Fault| {
             findings.push(Finding::new(code, place.clone(), format!("the entry \"{shown}\" {what}")));
         };
-        reached = match Local::read(source, entry, directory)? {
-            Ok(local) => check_record(source, entry, &local, directory, &mut add)?,
+        match Local::read(source, entry, directory)? {
+            Ok(local) => {
+                let end = check_record(source, entry, &local, directory, &mut add)?;
+                (reached, exact) = (end.unwrap_or(local.data), end.is_some());
+            }
             Err(fault) => {
                 add(fault);
                 tiled = false;
-                None
             }
-        };
+        }
     }
-    if let Some(reached) = reached {
+    if exact {
         gaps.extend(gap(source, reached, directory)?);
     }
     if tiled {
