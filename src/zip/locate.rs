@@ -34,10 +34,9 @@ pub(super) fn locate(source: &Source, findings: &mut Findings) -> Result<Option<
         return Err(Error::NotAZip { path: source.path().to_path_buf(), found: source::looks_like(&head) });
     }
     let Some(found) = choose(&candidates, source.len(), findings) else { return Ok(None) };
-    let broken = findings.iter().count();
     check_comment(found, &tail, start, findings);
     let (end, directory_end) = resolve64(source, found, findings)?;
-    if findings.iter().count() > broken {
+    if !findings.none_broken() {
         return Ok(None);
     }
     check_end(source, end, directory_end, found.at, findings)
@@ -77,6 +76,7 @@ fn choose(candidates: &[Candidate], len: u64, findings: &mut Findings) -> Option
         if let Some(other) = exact.next_back() {
             let message = format!("two end records reach the end of the file, at bytes {} and {}", other.at, found.at);
             findings.push(Finding::new(Code::ZipEndAmbiguous, Place::offset(other.at), message));
+            return None;
         }
         return Some(*found);
     }
