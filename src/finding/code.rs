@@ -56,7 +56,7 @@ pub enum Code {
     ZipDirectoryBounds,
     /// The central directory is a row of whole central records, nothing else.
     ZipDirectoryRecord,
-    /// A ZIP64 locator stands exactly where an end record has a field of all ones, right before it, and points at the record right before itself.
+    /// A ZIP64 locator stands where an end record has a field of all ones, right before it, and points at the record right before itself.
     Zip64Locator,
     /// The ZIP64 end record has its signature, 44 bytes of fields and no extensible data.
     Zip64EndRecord,
@@ -78,7 +78,7 @@ pub enum Code {
     ZipMethodDiffers,
     /// Local and central flags are the same.
     ZipFlagsDiffer,
-    /// Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may all be zero where a descriptor follows).
+    /// Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may be zero where a descriptor follows).
     ZipSizeDiffers,
     /// Every copy of the CRC-32 agrees (the local one may be zero where a descriptor follows).
     ZipCrcDiffers,
@@ -88,7 +88,7 @@ pub enum Code {
     ZipVersionDiffers,
     /// After an entry with flag bit 3 comes a data descriptor with its signature, as wide as the local ZIP64 extra says.
     ZipDescriptor,
-    /// A stored entry has no data descriptor.
+    /// A stored entry with data has no data descriptor.
     ZipDescriptorStored,
     /// Extra fields fill their space exactly, each with its id, length and so many bytes.
     ZipExtraMalformed,
@@ -96,7 +96,7 @@ pub enum Code {
     ZipExtraRepeated,
     /// An extra field that both records of an entry have says the same in both, and repeats no other field wrongly.
     ZipExtraDiffers,
-    /// The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes.
+    /// The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes, or once more those that are spelt out.
     Zip64Extra,
     /// A Unicode path or comment extra (0x7075, 0x6375) is version 1, fresh, UTF-8 and says what the record's own field says.
     ZipUnicodePath,
@@ -341,7 +341,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::Zip64Locator,
         "zip64-locator",
-        "A ZIP64 locator stands exactly where an end record has a field of all ones, right before it, and points at the record right before itself.",
+        "A ZIP64 locator stands where an end record has a field of all ones, right before it, and points at the record right before itself.",
         "Readers would choose different end records. Rebuild the archive.",
     ),
     error(
@@ -409,7 +409,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::ZipSizeDiffers,
         "zip-size-differs",
-        "Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may all be zero where a descriptor follows).",
+        "Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may be zero where a descriptor follows).",
         "Readers would see different contents. Fetch the original again.",
     ),
     error(
@@ -439,7 +439,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::ZipDescriptorStored,
         "zip-descriptor-stored",
-        "A stored entry has no data descriptor.",
+        "A stored entry with data has no data descriptor.",
         "No reader that streams can tell where such an entry ends. Compress it, or write it on a seekable file.",
     ),
     error(
@@ -463,7 +463,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::Zip64Extra,
         "zip64-extra",
-        "The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes.",
+        "The ZIP64 extra holds exactly the sizes and offset whose fields are all ones; the local one both sizes, or once more those that are spelt out.",
         "Readers would see different sizes. Rebuild the archive.",
     ),
     error(

@@ -187,9 +187,6 @@ fn check_fields(entry: &Entry) -> Vec<Fault> {
     if entry.version_needed & 0xFF > MAX_VERSION {
         add(Code::ZipVersionNeeded, format!("needs version {} to extract", entry.version_needed & 0xFF));
     }
-    if entry.method == Method::Stored && entry.flags & FLAG_DESCRIPTOR != 0 {
-        add(Code::ZipDescriptorStored, "is stored and has a data descriptor".to_owned());
-    }
     faults
 }
 
@@ -200,6 +197,11 @@ fn check_sizes(entry: &Entry, limits: &Limits) -> Vec<Fault> {
     if entry.method == Method::Stored && entry.compressed != entry.size {
         let what = format!("is stored in {} bytes but has {}", entry.compressed, entry.size);
         add(Code::ZipStoredSize, what);
+    }
+    // Info-ZIP streams an empty file so. A descriptor right behind the header is the first that anyone can find.
+    let is_empty = (entry.size, entry.compressed) == (0, 0);
+    if entry.method == Method::Stored && entry.flags & FLAG_DESCRIPTOR != 0 && !is_empty {
+        add(Code::ZipDescriptorStored, "is stored and has a data descriptor".to_owned());
     }
     // A folder's data may be an empty deflate stream, as old Java tools write it.
     if entry.is_folder && (entry.size > 0 || entry.compressed > 2) {

@@ -81,6 +81,12 @@ impl<'a> Extras<'a> {
         Ok(wide)
     }
 
+    /// Whether the ZIP64 field just says again both sizes that a local header spells out.
+    pub(super) fn repeats_sizes(&self, values: [u32; 2]) -> bool {
+        let again = values.map(u64::from).map(u64::to_le_bytes);
+        !values.contains(&u32::MAX) && self.get(ZIP64) == Some(again.as_flattened())
+    }
+
     /// Holds the Unicode name and comment against the header's own.
     pub(super) fn check_unicode(&self, name: &[u8], comment: &[u8]) -> Result<(), Fault> {
         for (id, own, what) in [(UNICODE_PATH, name, "name"), (UNICODE_COMMENT, comment, "comment")] {
@@ -156,6 +162,9 @@ mod tests {
         // A wide value of all ones is a value, not a wish for another.
         let ones = field(1, &[0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(Extras::parse(&ones).unwrap().zip64([u32::MAX, u32::MAX]), Ok([u64::from(u32::MAX), 9]));
+        assert!(extras.repeats_sizes([7, 8]));
+        assert!(!extras.repeats_sizes([8, 7]) && !Extras::default().repeats_sizes([7, 8]));
+        assert!(!Extras::parse(&ones).unwrap().repeats_sizes([u32::MAX, 9]));
     }
 
     #[test]

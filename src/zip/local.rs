@@ -130,9 +130,15 @@ fn check_record(
     let wide = match Extras::parse(local.extra()) {
         Ok(extras) => {
             check_extras(entry, &extras, &raw_name).into_iter().for_each(&mut *add);
-            match extras.zip64([local.fixed.plain, local.fixed.compressed]) {
+            let sizes = [local.fixed.plain, local.fixed.compressed];
+            match extras.zip64(sizes) {
+                // Python before 3.11.4 spells both sizes out and repeats them. A descriptor would be of either width.
+                Err(_) if local.fixed.flags & FLAG_DESCRIPTOR == 0 && extras.repeats_sizes(sizes) => {
+                    let [plain, compressed] = sizes.map(u64::from);
+                    check_sizes(entry, &local.fixed, plain, compressed, add);
+                }
                 // A local ZIP64 field has both sizes (APPNOTE 4.5.3), so neither field may be spelt out.
-                Ok(_) if extras.has_zip64() && [local.fixed.plain, local.fixed.compressed] != [u32::MAX; 2] => {
+                Ok(_) if extras.has_zip64() && sizes != [u32::MAX; 2] => {
                     add((Code::Zip64Extra, "has a local ZIP64 extra field with one size only".to_owned()));
                 }
                 Ok([plain, compressed]) => check_sizes(entry, &local.fixed, plain, compressed, add),
@@ -187,12 +193,16 @@ fn check_extras(entry: &Entry, local: &Extras<'_>, raw_name: &[u8]) -> Vec<Fault
     faults.into_iter().flatten().collect()
 }
 
-/// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead.
+/// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead, or all but the plain
+/// size.
 fn check_sizes(entry: &Entry, local: &Shared, plain: u64, compressed: u64, add: &mut dyn FnMut(Fault)) {
     // Where the two headers disagree on the flag, that is the finding; zeros are then what the other one expects.
     let follows = (entry.flags | local.flags) & FLAG_DESCRIPTOR != 0;
     let same = (plain, compressed) == (entry.size, entry.compressed);
-    let left_open = follows && (plain, compressed) == (0, 0);
+    // Info-ZIP, libarchive and git stream files whose plain size alone they know. Whoever takes the compressed size of
+    // zero at its word gets an empty content, and only a CRC that isn't zero tells him that it is the wrong one.
+    let half_open = local.crc == 0 && entry.crc != 0 && (plain, compressed) == (entry.size, 0);
+    let left_open = follows && ((plain, compressed) == (0, 0) || half_open);
     if !same && !left_open {
         let what = format!(
             "has sizes {compressed} and {plain} in its local record, {} and {} centrally",

@@ -133,7 +133,9 @@ fn parts(end: &End) -> [(u64, u64, &'static str); 6] {
 
 /// The end record's values with ZIP64 where it applies, and where the central directory must end.
 fn resolve64(source: &Source, found: Candidate, findings: &mut Findings) -> Result<(End, u64), Error> {
-    let sentinel = parts(&found.end).iter().any(|(value, ones, _)| value == ones);
+    // A count of 65,535 may be just that, as Python writes it: the records are counted anyway.
+    let sentinel =
+        parts(&End { entries_here: 0, entries: 0, ..found.end }).iter().any(|(value, ones, _)| value == ones);
     let mut locator = [0; LOCATOR64_LEN];
     let locator_at = found.at.checked_sub(LOCATOR64_LEN as u64);
     if let Some(at) = locator_at {
@@ -146,11 +148,8 @@ fn resolve64(source: &Source, found: Candidate, findings: &mut Findings) -> Resu
         }
         return Ok((found.end, found.at));
     };
-    if !sentinel {
-        let message = "a ZIP64 locator stands before an end record that has no field of all ones";
-        findings.push(Finding::new(Code::Zip64Locator, Place::offset(locator_at), message));
-        return Ok((found.end, locator_at));
-    }
+    // Info-ZIP and libarchive write ZIP64 records beside an end record without a field of all ones. Some readers then
+    // pass over them, so every field must say the same in both.
     read_end64(source, found.end, locator_at, &locator, findings)
 }
 
