@@ -105,6 +105,25 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
+fn of_two_at_once_one_writes_and_the_other_is_refused() {
+    let project = Project::new(own_run());
+    for round in 0..8 {
+        let out = project.folder.path().join(format!("out{round}"));
+        let said = std::thread::scope(|scope| {
+            let both = [(); 2].map(|()| scope.spawn(|| freeze(&project.run(), &out, &[])));
+            both.map(|one| one.join().unwrap())
+        });
+        let mut codes = said.each_ref().map(|one| one.code);
+        codes.sort_unstable();
+        assert_eq!(codes, [0, 2], "{said:?}");
+        let refused = said.iter().find(|one| one.code == 2).unwrap();
+        assert!(refused.error().contains("exists already"), "{refused:?}");
+        let left = names(&out);
+        assert!(left.len() == 2 && left[0].ends_with(".receipt.json") && left[1].ends_with(".zip"), "{left:?}");
+    }
+}
+
+#[test]
 fn a_failure_leaves_the_output_folder_as_it_was() {
     let incoherent = Project::changed(own_run(), |tree| tree.put_in_run("cases/03/server.transcript.jsonl", "x"));
     std::fs::create_dir(incoherent.out()).unwrap();
