@@ -698,7 +698,12 @@ pub static RULES: &[Rule] = &[
         "Every file that is there is listed in the manifest.",
         "The file was added later: verify the release as it was published, outside a working folder.",
     ),
-    error(Code::FileSize, "file-size", "A file has the recorded size.", "Fetch or unpack the release again."),
+    error(
+        Code::FileSize,
+        "file-size",
+        "A file has the recorded size.",
+        "Manifest and content disagree: ask the publisher.",
+    ),
     error(
         Code::FileChanged,
         "file-changed",
