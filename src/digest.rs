@@ -126,7 +126,9 @@ fn parse_hex<const N: usize>(text: &str, algorithm: &'static str) -> Result<[u8;
 }
 
 fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
+    let text: String = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]).collect();
+    f.write_str(&text)
 }
 
 impl FromStr for Sha256 {

@@ -96,8 +96,7 @@ fn advice(source: &io::Error) -> &'static str {
 impl Error {
     /// Wraps an I/O error with what was tried on which path; for use in `map_err`.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_path_buf();
-        move |source| Self::Io { action, path, source }
+        move |source| Self::Io { action, path: path.to_path_buf(), source }
     }
 
     /// A short stable name of the kind, for reports.

@@ -76,12 +76,16 @@ fn typed<'de, R: serde_json::de::Read<'de>, T: DeserializeOwned>(
     mut deserializer: serde_json::Deserializer<R>,
     field: Code,
 ) -> Result<T, Fault> {
-    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| Fault {
+    let fault = |pointer: String, error: &serde_json::Error| Fault {
         code: field,
-        pointer: pointer(error.path()),
-        line: u64::try_from(error.inner().line()).ok().filter(|line| *line > 0),
-        message: without_position(error.inner()),
-    })
+        pointer,
+        line: u64::try_from(error.line()).ok().filter(|line| *line > 0),
+        message: without_position(error),
+    };
+    let value = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| fault(pointer(error.path()), error.inner()))?;
+    deserializer.end().map_err(|error| fault(String::new(), &error))?;
+    Ok(value)
 }
 
 /// The canonical bytes of a value (RFC 8785): sorted keys, no space, one form for each number and string.

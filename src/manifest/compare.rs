@@ -75,7 +75,7 @@ fn extra(file: &TreeFile, digests: &ContentDigests, missing: Option<&str>) -> Fi
 
 fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests, findings: &mut Findings) {
     let path = declared.path.as_str();
-    if declared.sha256 != digests.sha256 {
+    if *declared.sha256 != digests.sha256 {
         let message = match declared.size.filter(|size| *size != file.size) {
             Some(size) => {
                 format!("\"{path}\" has another content than the one recorded: {} bytes, not {size}", file.size)
@@ -88,7 +88,7 @@ fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests
     } else if let Some(size) = declared.size.filter(|size| *size != file.size) {
         let message = format!("\"{path}\" has the recorded content, but {} bytes, not the {size} recorded", file.size);
         findings.push(Finding::new(Code::FileSize, Place::entry(path), message).values(size, file.size));
-    } else if digests.git_blob != Some(declared.git_blob) {
+    } else if digests.git_blob.as_ref() != Some(declared.git_blob) {
         let computed = digests.git_blob.map_or_else(|| "not computed".to_owned(), |blob| blob.to_string());
         let message = format!("\"{path}\" has the recorded content, but not the recorded git blob id");
         let finding = Finding::new(Code::FileBlob, Place::entry(path), message);

@@ -51,9 +51,9 @@ pub struct Declared<'a> {
     /// Its permission bits.
     pub mode: Mode,
     /// The digest of its content.
-    pub sha256: Sha256,
+    pub sha256: &'a Sha256,
     /// The git blob id of its content.
-    pub git_blob: GitBlob,
+    pub git_blob: &'a GitBlob,
 }
 
 impl Manifest {

@@ -3,6 +3,7 @@
 //! Refuses to go on with a document that has two meanings. Invariant: the manifest is read as JSON of one meaning
 //! before any field of it counts, and a manifest that is returned has the types of its format throughout.
 
+use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
 
 use serde::de::DeserializeOwned;
@@ -88,31 +89,34 @@ fn within_limit(inventory: &Inventory, limits: &Limits) -> Result<Sha256, Error>
 /// Reads the manifest once, to its end, without keeping it: a manifest has a few hundred bytes for each file of a tree.
 fn stream<T>(
     inventory: &Inventory,
-    read: impl FnOnce(&mut dyn Read) -> Result<T, Fault>,
+    read: impl FnOnce(BufReader<Noting<'_>>) -> Result<T, Fault>,
 ) -> Result<Result<T, Fault>, Error> {
     let path = inventory.path().join(MANIFEST);
-    let reader = BufReader::with_capacity(1 << 16, inventory.open_file(MANIFEST)?);
-    let mut reader = Noting { reader, failure: None };
-    let outcome = read(&mut reader);
-    // Only at its end does the reader tell whether the content is the one that was hashed.
-    let rest = io::copy(&mut reader, &mut io::sink());
-    match reader.failure.map_or(rest, Err) {
-        Ok(_) => Ok(outcome),
-        Err(error) => Err(Error::io("read", &path)(error)),
+    let failure = RefCell::new(None);
+    let noting = Noting { reader: inventory.open_file(MANIFEST)?, failure: &failure };
+    let outcome = read(BufReader::with_capacity(1 << 16, noting));
+    match (failure.into_inner(), &outcome) {
+        (Some(error), _) => return Err(Error::io("read", &path)(error)),
+        // Only at its end does a reader tell whether the content is the one that was hashed.
+        (None, Err(_)) => {
+            io::copy(&mut inventory.open_file(MANIFEST)?, &mut io::sink()).map_err(Error::io("read", &path))?;
+        }
+        (None, Ok(_)) => {}
     }
+    Ok(outcome)
 }
 
 /// Keeps the system's refusal, which a JSON reader turns into a fault of the document.
-struct Noting<R> {
-    reader: R,
-    failure: Option<io::Error>,
+struct Noting<'a> {
+    reader: Box<dyn Read + 'a>,
+    failure: &'a RefCell<Option<io::Error>>,
 }
 
-impl<R: Read> Read for Noting<R> {
+impl Read for Noting<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.reader.read(buffer).map_err(|error| {
             let again = io::Error::from(error.kind());
-            self.failure = Some(error);
+            self.failure.replace(Some(error));
             again
         })
     }

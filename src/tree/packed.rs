@@ -18,7 +18,7 @@ pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Resu
     progress(Step::Total(archive.entries().iter().fold(0, |sum, entry| sum.saturating_add(entry.size))));
     let digests = archive.digest_all(true, &|count| progress(Step::Bytes(count)), &mut findings)?;
     let root = root(&archive, &mut findings);
-    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    let (mut files, mut folders) = (Vec::with_capacity(archive.entries().len()), Vec::new());
     for (index, (entry, digests)) in archive.entries().iter().zip(digests).enumerate() {
         let Some(name) = below(entry, &root) else { continue };
         if entry.is_folder {

@@ -38,29 +38,29 @@ pub(super) fn check(source: &Source, entries: &[Entry], directory: u64) -> Resul
         let message = format!("{what} not what the archive's form implies");
         Ok(Some(Finding::new(Code::ZipNotCanonical, place, message)))
     };
+    let place = |entry: &Entry| Place::entry(entry.shown_name()).at(entry.offset);
     let mut central = BufReader::with_capacity(1 << 16, source.window(directory, source.len()));
     let mut expected = Vec::new();
     let (mut at, mut size) = (0, 0);
     let mut before: Option<Vec<u8>> = None;
     for entry in entries {
-        let place = Place::entry(entry.shown_name()).at(entry.offset);
         let name = entry.raw_name();
         if entry.offset != at || before.is_some_and(|before| before >= name) {
-            return finding(place, "the entry's place is");
+            return finding(place(entry), "the entry's place is");
         }
         if !matches!(entry.external >> 16, 0o100_644 | 0o100_755) || entry.external & 0xFFFF != 0 {
-            return finding(place, "the entry's attributes are");
+            return finding(place(entry), "the entry's attributes are");
         }
         expected.clear();
         let header_len = append_local_header(entry, &name, &mut expected);
         if !same(source.window(at, source.len()), source, &expected)? {
-            return finding(place, "the entry's local record is");
+            return finding(place(entry), "the entry's local record is");
         }
         at = at.saturating_add(header_len).saturating_add(entry.compressed);
         expected.clear();
         size = append_central_header(entry, &name, &mut expected).saturating_add(size);
         if !same(&mut central, source, &expected)? {
-            return finding(place, "the entry's central record is");
+            return finding(place(entry), "the entry's central record is");
         }
         before = Some(name);
     }

@@ -31,30 +31,27 @@ pub(super) fn check(
     let (mut reached, mut exact) = (0, true);
     for index in order {
         let Some(entry) = entries.get_mut(index).filter(|entry| entry.resolved) else { continue };
-        let shown = entry.shown_name();
-        let place = Place::entry(&shown).at(entry.offset);
         if entry.offset < reached {
-            let message = format!("the entry \"{shown}\" starts inside the record before it");
-            findings.push(Finding::new(Code::ZipOverlap, place, message).values(entry.offset, reached));
+            let fault = (Code::ZipOverlap, "starts inside the record before it".to_owned());
+            findings.push(told(entry, fault).values(entry.offset, reached));
             tiled = false;
             continue;
         }
         if exact {
             gaps.extend(gap(source, reached, entry.offset)?);
         }
-        let mut add = |(code, what): Fault| {
-            findings.push(Finding::new(code, place.clone(), format!("the entry \"{shown}\" {what}")));
-        };
+        let mut faults = Vec::new();
         match Local::read(source, entry, directory)? {
             Ok(local) => {
-                let end = check_record(source, entry, &local, directory, &mut add)?;
+                let end = check_record(source, entry, &local, directory, &mut |fault| faults.push(fault))?;
                 (reached, exact) = (end.unwrap_or(local.data), end.is_some());
             }
             Err(fault) => {
-                add(fault);
+                faults.push(fault);
                 tiled = false;
             }
         }
+        findings.extend(faults.into_iter().map(|fault| told(entry, fault)));
     }
     if exact {
         gaps.extend(gap(source, reached, directory)?);
@@ -63,6 +60,12 @@ pub(super) fn check(
         findings.extend(gaps);
     }
     Ok(())
+}
+
+fn told(entry: &Entry, (code, what): Fault) -> Finding {
+    let shown = entry.shown_name();
+    let message = format!("the entry \"{shown}\" {what}");
+    Finding::new(code, Place::entry(shown).at(entry.offset), message)
 }
 
 /// Bytes between two records belong to nobody.
