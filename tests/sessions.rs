@@ -1,7 +1,7 @@
 //! Holds golden sessions: what each command says, to a person and to a program, with its exit code. A session is a text
 //! file in `tests/sessions/`; lines that start with `$ exhibit` are run one after the other in a folder with the inputs
 //! (`tests/sessions/inputs/`, the made example and its archive). With `EXHIBIT_UPDATE` set, what they give is written
-//! back instead.
+//! back instead. What the README shows is held in the same way.
 #![expect(clippy::disallowed_methods, reason = "a test may read the environment")]
 #![expect(clippy::expect_used, reason = "a test that can't read what it checks fails")]
 
@@ -53,6 +53,20 @@ fn every_command_says_what_its_session_says() {
         } else {
             assert!(session == played, "{}: run with EXHIBIT_UPDATE=1 and compare\n{played}", path.display());
         }
+    }
+}
+
+#[test]
+fn the_readme_shows_what_the_program_says() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("it can be read");
+    let shown: Vec<&str> = readme.split("```\n").filter(|block| block.starts_with(PROMPT)).collect();
+    assert!(shown.len() > 3, "the README shows no session");
+    for block in shown {
+        let (command, report) = block.split_once('\n').expect("a block has lines");
+        let desk = Desk::new();
+        let arguments: Vec<_> = command.trim_start_matches(PROMPT).split_whitespace().collect();
+        let said = String::from_utf8(desk.run(&arguments).stdout).expect("reports are UTF-8");
+        assert!(!report.is_empty() && said.starts_with(report), "{command}\n{said}");
     }
 }
 
