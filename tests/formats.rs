@@ -3,15 +3,14 @@
 #![expect(clippy::disallowed_methods, reason = "a test may start the program that it tests")]
 #![expect(clippy::expect_used, reason = "a test that can't read what it checks fails")]
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use exhibit::limits::Limits;
 use exhibit::manifest::{self, Receipt};
 use exhibit::policy::Policy;
-use exhibit::run;
 use exhibit::tree::Inventory;
+use serde_json::Value;
 
 const RUN: &str = "matrices/small/runs/r1";
 
@@ -70,13 +69,25 @@ fn policy_1_is_read() {
     follows("exhibit-policy-1.json", &bytes);
 }
 
+/// What the program says of a fixture, as JSON, with its exit code.
+fn report(arguments: &[&str]) -> (Value, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_exhibit"))
+        .args(arguments)
+        .args(["--format", "json"])
+        .current_dir(fixture(""))
+        .output()
+        .expect("the program starts");
+    (serde_json::from_slice(&output.stdout).expect("a report is JSON"), output.status.code())
+}
+
 #[test]
 fn run_1_result_1_and_matrix_1_are_read() {
-    let none = BTreeMap::new();
-    let request = run::Request { run: RUN, spec: None, derivatives: &none, disclosed: &BTreeMap::new() };
-    let report = run::load(&inventory("exhibit-run-1"), &request, &Limits::default()).expect("the formats are known");
-    assert!(report.findings.none_broken(), "{:?}", report.findings);
-    assert_eq!((report.cases.len(), report.made_data), (2, true));
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let out = folder.path().to_str().expect("the folder's name is UTF-8");
+    let (report, code) = report(&["freeze", &format!("exhibit-run-1/{RUN}"), "-o", out]);
+    assert_eq!((&report["outcome"], code), (&"frozen".into(), Some(0)), "{report}");
+    let statuses: Vec<_> = report["cases"].as_array().into_iter().flatten().map(|case| &case["status"]).collect();
+    assert_eq!(statuses, ["pass", "unsupported"]);
     follows("exhibit-run-1.json", &bytes(&format!("exhibit-run-1/{RUN}/run.json")));
     follows("exhibit-matrix-1.json", &bytes("exhibit-run-1/matrices/small/matrix.json"));
     for line in bytes(&format!("exhibit-run-1/{RUN}/results.jsonl")).split(|byte| *byte == b'\n') {
@@ -99,14 +110,8 @@ fn newer_formats_are_refused() {
         ("exhibit-run/2", vec!["freeze", &run("exhibit-run-2"), "-o", out]),
         ("exhibit-matrix/2", vec!["freeze", &run("exhibit-matrix-2"), "-o", out]),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_exhibit"))
-            .args(&arguments)
-            .args(["--format", "json"])
-            .current_dir(fixture(""))
-            .output()
-            .expect("the program starts");
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report is JSON");
+        let (report, code) = report(&arguments);
+        assert_eq!(code, Some(2), "{arguments:?}");
         assert_eq!(report["error"]["kind"], "unknown_format", "{report}");
         let message = report["error"]["message"].as_str().expect("an error has a message");
         assert!(message.contains(&format!("{format:?}")), "{message}");
