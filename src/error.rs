@@ -14,7 +14,7 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}{}", path.display(), advice(source))]
     Io {
         /// What was tried: `read`, `write`, `open`.
         action: &'static str,
@@ -78,6 +78,19 @@ pub enum Error {
     /// The archive that was written does not pass its own verification; it was removed.
     #[error("the archive would not verify: {0}: nothing was written")]
     WouldNotVerify(String),
+}
+
+/// What to do about what the system says.
+fn advice(source: &io::Error) -> &'static str {
+    let known = [
+        (io::ErrorKind::NotFound, ": check the path"),
+        (io::ErrorKind::PermissionDenied, ": check who may read and write there"),
+        (io::ErrorKind::StorageFull, ": make room and try again"),
+    ];
+    known
+        .iter()
+        .find(|(kind, _)| *kind == source.kind())
+        .map_or(": check the path and the disk it is on", |(_, advice)| advice)
 }
 
 impl Error {

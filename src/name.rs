@@ -180,27 +180,28 @@ impl Clash {
 /// Finds names that can't stand side by side: the same name twice, names equal after folding (folders above
 /// count), a name that is file and folder. `names` gives each with whether it is a folder. One clash a name at most.
 pub fn clashes<'a>(names: impl Iterator<Item = (&'a EntryName, bool)>) -> Vec<Clash> {
-    let mut seen: BTreeMap<String, Seen<'a>> = BTreeMap::new();
+    // A tree by parts: whole names of folders as keys would grow with the square of a name's depth.
+    let mut seen: BTreeMap<(usize, String), (usize, Seen<'a>)> = BTreeMap::new();
     let mut looks: BTreeMap<String, &'a str> = BTreeMap::new();
     let mut found = Vec::new();
     for (index, (name, is_folder)) in names.enumerate() {
-        let own = std::iter::once((name.as_str(), is_folder, true));
-        let above = name.parents().map(|parent| (parent, true, false));
-        let mut clash = None;
-        for (text, folder, listed) in own.chain(above) {
-            let now = Seen { text, folder, listed };
-            match seen.get_mut(&collision_key(text)) {
-                None => {
-                    seen.insert(collision_key(text), now);
-                }
-                // The folders further up were entered with this one.
-                Some(before) if !listed && before.folder && before.text == text => break,
-                Some(before) => clash = clash.or(before.against(now)),
+        let whole = name.as_str();
+        let (mut above, mut start, mut clash) = (0, 0, None);
+        while start <= whole.len() {
+            let end = whole[start..].find('/').map_or(whole.len(), |slash| start + slash);
+            let listed = end == whole.len();
+            let now = Seen { text: &whole[..end], folder: is_folder || !listed, listed };
+            let next = seen.len() + 1;
+            let (node, before) = seen.entry((above, collision_key(&whole[start..end]))).or_insert((next, now));
+            if *node != next {
+                // The clash of the nearest is told, not those of the folders above it.
+                clash = before.against(now).or(clash);
             }
+            (above, start) = (*node, end + 1);
         }
-        if clash.is_none() && !name.as_str().is_ascii() {
-            let before = *looks.entry(lookalike_key(name.as_str())).or_insert(name.as_str());
-            if before != name.as_str() {
+        if clash.is_none() && !whole.is_ascii() {
+            let before = *looks.entry(lookalike_key(whole)).or_insert(whole);
+            if before != whole {
                 clash = Some((Code::NameLookalike, before));
             }
         }

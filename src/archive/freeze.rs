@@ -4,7 +4,7 @@
 //! nothing is overwritten; archive and receipt appear complete under their final names or not at all, and only after the
 //! archive was read back without a finding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +16,7 @@ use super::parts::{self, Placed};
 use super::verify::{self, Verify, verify};
 use crate::digest::Sha256;
 use crate::error::Error;
-use crate::finding::{Code, Finding, Findings};
+use crate::finding::{Finding, Findings};
 use crate::form::{Mode, Project, Timestamp};
 use crate::limits::Limits;
 use crate::manifest::{self, Derivative, Document, MANIFEST, Manifest, Omission, Own, Receipt, Standing};
@@ -107,7 +107,9 @@ pub fn freeze(request: &Freeze<'_>, limits: &Limits, progress: Progress<'_>) -> 
 /// An output inside the run would be part of the run.
 fn refuse_output_in_run(out: &Path, placed: &Placed) -> Result<(), Error> {
     let run = placed.root.join(&placed.run);
-    let inside = out.canonicalize().is_ok_and(|out| out.starts_with(&run));
+    // A folder that is yet to be made will lie where the nearest one above it does.
+    let above = out.ancestors().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+    let inside = above.flat_map(Path::canonicalize).next().is_some_and(|out| out.starts_with(&run));
     let message = || format!("{} lies in the run's folder: choose an output folder outside it", out.display());
     if inside { Err(Error::Usage(message())) } else { Ok(()) }
 }
@@ -121,12 +123,12 @@ fn load(inventory: &Inventory, placed: &Placed, policy: Option<&Policy>, limits:
         .map(|approved| (approved.path.to_string(), approved.private_origin_sha256))
         .collect();
     let none = BTreeMap::new();
-    let request = run::Request { run: &placed.run, spec: None, derivatives: &derivatives, disclosed: &none };
+    let (run, told) = (placed.run.as_str(), BTreeSet::new());
+    let request = run::Request { run, spec: None, derivatives: &derivatives, disclosed: &none, told: &told };
     let first = run::load(inventory, &request, limits)?;
-    let absent = first.findings.iter().filter(|finding| finding.code == Code::RunArtifactAbsent);
     let reason = "named by the run, absent when it was frozen";
     let disclosed: BTreeMap<String, String> =
-        absent.filter_map(|finding| Some((finding.place.entry.clone()?, reason.to_owned()))).collect();
+        first.undisclosed.iter().map(|path| (path.clone(), reason.to_owned())).collect();
     if disclosed.is_empty() {
         return Ok(first);
     }

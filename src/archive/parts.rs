@@ -58,8 +58,14 @@ fn recorded_root(run: &Path, limits: &Limits) -> Result<PathBuf, Error> {
         };
         return if layout.iter().all(fits) { Ok(root.to_path_buf()) } else { Err(unknown()) };
     }
-    let id = run.file_name().and_then(|id| id.to_str()).ok_or_else(unknown)?;
     let results = run.join("results.jsonl");
+    if !results.is_file() {
+        let run = run.display();
+        let message =
+            format!("{run} is not a run folder: one holds either run.json, or results.jsonl and provenance.json");
+        return Err(Error::Usage(message));
+    }
+    let id = run.file_name().and_then(|id| id.to_str()).ok_or_else(unknown)?;
     // The first record names an artifact; a record is at most a line long.
     let mut head = Vec::new();
     let file = File::open(&results).map_err(Error::io("open", &results))?;

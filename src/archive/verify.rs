@@ -247,11 +247,14 @@ fn check_runs(
         let message = "the release names no retained run, so nothing was judged but its inventory";
         verification.not_judged.push(message.to_owned());
     }
+    let told = told(&verification.findings);
     for wanted in retained {
         let below = format!("{}/", wanted.path);
-        if !inventory.files().any(|(file, _)| file.name.as_str().starts_with(&below)) {
-            let message = format!("the retained run {} is not in the release", wanted.path);
-            verification.findings.push(Finding::new(Code::RunMissing, Place::entry(&wanted.path), message));
+        let is_told = told.iter().any(|path| path.starts_with(&below));
+        if run::detect(inventory, &wanted.path).is_err() {
+            if !is_told {
+                verification.findings.push(run_missing(inventory, &wanted.path, &below));
+            }
             continue;
         }
         let request = run::Request {
@@ -259,16 +262,32 @@ fn check_runs(
             spec: wanted.spec.as_deref(),
             derivatives: &wanted.derivatives,
             disclosed: &wanted.disclosed,
+            told: &told,
         };
         let mut report = run::load(inventory, &request, limits)?;
         let found = std::mem::replace(&mut report.findings, Findings::new(limits.max_findings));
-        let sound = found.none_broken();
+        let sound = found.none_broken() && !is_told;
         verification.findings.append(found);
         verification.assertions.append(&mut report.assertions);
         let not_judged = not_judged(&report);
         verification.runs.push(RunVerdict { sound, failed_evidence: wanted.failed_evidence, not_judged, report });
     }
     Ok(())
+}
+
+/// Files that are not the manifest's.
+fn told(findings: &Findings) -> BTreeSet<String> {
+    let of_files = |finding: &&Finding| matches!(finding.code, Code::FileMissing | Code::FileExtra | Code::FileChanged);
+    findings.iter().filter(of_files).filter_map(|finding| finding.place.entry.clone()).collect()
+}
+
+fn run_missing(inventory: &Inventory, path: &str, below: &str) -> Finding {
+    let message = if inventory.files().any(|(file, _)| file.name.as_str().starts_with(below)) {
+        format!("{path} is no run: one holds either run.json, or results.jsonl and provenance.json")
+    } else {
+        format!("the retained run {path} is not in the release")
+    };
+    Finding::new(Code::RunMissing, Place::entry(path), message)
 }
 
 /// What stays open of a run whose records agree with each other.

@@ -78,7 +78,7 @@ pub enum Code {
     ZipMethodDiffers,
     /// Local and central flags are the same.
     ZipFlagsDiffer,
-    /// Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may all be zero where a descriptor follows).
+    /// Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may be zero where a descriptor follows).
     ZipSizeDiffers,
     /// Every copy of the CRC-32 agrees (the local one may be zero where a descriptor follows).
     ZipCrcDiffers,
@@ -88,7 +88,7 @@ pub enum Code {
     ZipVersionDiffers,
     /// After an entry with flag bit 3 comes a data descriptor with its signature, as wide as the local ZIP64 extra says.
     ZipDescriptor,
-    /// A stored entry has no data descriptor.
+    /// A stored entry with data has no data descriptor.
     ZipDescriptorStored,
     /// Extra fields fill their space exactly, each with its id, length and so many bytes.
     ZipExtraMalformed,
@@ -409,7 +409,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::ZipSizeDiffers,
         "zip-size-differs",
-        "Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may all be zero where a descriptor follows).",
+        "Every copy of a size agrees: local, central, ZIP64 and data descriptor (local ones may be zero where a descriptor follows).",
         "Readers would see different contents. Fetch the original again.",
     ),
     error(
@@ -439,7 +439,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::ZipDescriptorStored,
         "zip-descriptor-stored",
-        "A stored entry has no data descriptor.",
+        "A stored entry with data has no data descriptor.",
         "No reader that streams can tell where such an entry ends. Compress it, or write it on a seekable file.",
     ),
     error(
@@ -698,7 +698,12 @@ pub static RULES: &[Rule] = &[
         "Every file that is there is listed in the manifest.",
         "The file was added later: verify the release as it was published, outside a working folder.",
     ),
-    error(Code::FileSize, "file-size", "A file has the recorded size.", "Fetch or unpack the release again."),
+    error(
+        Code::FileSize,
+        "file-size",
+        "A file has the recorded size.",
+        "Manifest and content disagree: ask the publisher.",
+    ),
     error(
         Code::FileChanged,
         "file-changed",

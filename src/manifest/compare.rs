@@ -69,16 +69,20 @@ fn extra(file: &TreeFile, digests: &ContentDigests, missing: Option<&str>) -> Fi
 
 fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests, findings: &mut Findings) {
     let path = declared.path.as_str();
-    if let Some(size) = declared.size.filter(|size| *size != file.size) {
-        let message = format!("\"{path}\" has {} bytes, not the {size} recorded", file.size);
-        findings.push(Finding::new(Code::FileSize, Place::entry(path), message).values(size, file.size));
-    }
     if declared.sha256 != digests.sha256 {
-        let message = format!("\"{path}\" has another content than the one recorded");
+        let message = match declared.size.filter(|size| *size != file.size) {
+            Some(size) => {
+                format!("\"{path}\" has another content than the one recorded: {} bytes, not {size}", file.size)
+            }
+            None => format!("\"{path}\" has another content than the one recorded"),
+        };
         let finding = Finding::new(Code::FileChanged, Place::entry(path), message);
         findings.push(finding.values(declared.sha256, digests.sha256));
+        // Another content has another size and blob id: only where the content is the recorded one do they say something new.
+    } else if let Some(size) = declared.size.filter(|size| *size != file.size) {
+        let message = format!("\"{path}\" has the recorded content, but {} bytes, not the {size} recorded", file.size);
+        findings.push(Finding::new(Code::FileSize, Place::entry(path), message).values(size, file.size));
     } else if digests.git_blob != Some(declared.git_blob) {
-        // Another content has another blob id: only where the content is the recorded one does it say something new.
         let computed = digests.git_blob.map_or_else(|| "not computed".to_owned(), |blob| blob.to_string());
         let message = format!("\"{path}\" has the recorded content, but not the recorded git blob id");
         let finding = Finding::new(Code::FileBlob, Place::entry(path), message);
@@ -104,14 +108,12 @@ fn check_folders(declared: &BTreeMap<&str, Declared<'_>>, inventory: &Inventory,
     let filled: BTreeSet<&str> = inventory.files().flat_map(|(file, _)| file.name.parents()).collect();
     for folder in inventory.folders() {
         let name = folder.as_str();
-        if needed.contains(name) || declared.contains_key(name) || is_git_metadata(folder) {
+        // A folder of files that are not listed is told with them.
+        let is_told = filled.contains(name) || declared.contains_key(name) || is_git_metadata(folder);
+        if needed.contains(name) || is_told {
             continue;
         }
-        let message = if filled.contains(name) {
-            format!("the folder \"{name}\" is undeclared: no listed file lies in it")
-        } else {
-            format!("the folder \"{name}\" is empty, and no listed file needs it")
-        };
+        let message = format!("the folder \"{name}\" is empty, and no listed file needs it");
         findings.push(Finding::new(Code::TreeEmptyFolder, Place::entry(name), message));
     }
 }

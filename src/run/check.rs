@@ -31,6 +31,7 @@ pub(super) struct Check<'a> {
     seen: BTreeMap<String, (String, Status)>,
     named: BTreeSet<String>,
     absent: BTreeMap<String, Absent>,
+    undisclosed: BTreeSet<String>,
     not_recheckable: BTreeSet<String>,
 }
 
@@ -38,13 +39,15 @@ pub(super) struct Check<'a> {
 pub(super) struct Checked {
     pub(super) cases: Vec<CaseRow>,
     pub(super) absent: Vec<Absent>,
+    pub(super) undisclosed: Vec<String>,
     pub(super) not_recheckable: Vec<String>,
 }
 
 impl<'a> Check<'a> {
     pub(super) fn new(inventory: &'a Inventory, request: &'a Request<'a>, matrix: Option<Matrix>) -> Self {
         let (seen, named, absent) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Self { inventory, request, matrix, seen, named, absent, not_recheckable: BTreeSet::new() }
+        let (undisclosed, not_recheckable) = (BTreeSet::new(), BTreeSet::new());
+        Self { inventory, request, matrix, seen, named, absent, undisclosed, not_recheckable }
     }
 
     /// Whether a result names the file.
@@ -102,6 +105,9 @@ impl<'a> Check<'a> {
 
     /// Checks one file that a result names, `path` from the tree's root.
     pub(super) fn artifact(&mut self, path: &str, recorded: Sha256, at: Place, findings: &mut Findings) {
+        if self.request.told.contains(path) {
+            return;
+        }
         let Some(computed) = self.inventory.sha256(path) else {
             if let Some(why) = self.request.disclosed.get(path) {
                 let absent = Absent { path: path.to_owned(), sha256: recorded, why: why.clone() };
@@ -109,6 +115,7 @@ impl<'a> Check<'a> {
             } else {
                 let message = format!("{} is recorded but not there, and nothing discloses that", shown(path));
                 findings.push(Finding::new(Code::RunArtifactAbsent, at, message));
+                self.undisclosed.insert(path.to_owned());
             }
             return;
         };
@@ -132,7 +139,7 @@ impl<'a> Check<'a> {
         for (file, _) in self.inventory.files() {
             let Some(rest) = file.name.below(self.request.run) else { continue };
             let path = file.name.as_str();
-            if documents.contains(&rest) || self.is_named(path) || accepted(rest) {
+            if documents.contains(&rest) || self.is_named(path) || self.request.told.contains(path) || accepted(rest) {
                 continue;
             }
             let beside_database = database_of(path).is_some_and(|database| self.inventory.file(database).is_some());
@@ -164,6 +171,7 @@ impl<'a> Check<'a> {
         Checked {
             cases: cases.into_iter().map(|(id, expected, status)| CaseRow { id, expected, status }).collect(),
             absent: self.absent.into_values().collect(),
+            undisclosed: self.undisclosed.into_iter().collect(),
             not_recheckable: self.not_recheckable.into_iter().collect(),
         }
     }
@@ -179,7 +187,8 @@ pub(super) fn same_spec(
     findings: &mut Findings,
 ) {
     let computed = request.derivatives.get(spec).copied().or_else(|| inventory.sha256(spec));
-    if let Some(computed) = computed.filter(|computed| *computed != recorded) {
+    let differs = |computed: &Sha256| *computed != recorded && !request.told.contains(spec);
+    if let Some(computed) = computed.filter(differs) {
         let message = format!("{} is not the matrix that was run", shown(spec));
         findings.push(Finding::new(Code::RunSpecDiffers, at, message).values(recorded, computed));
     }

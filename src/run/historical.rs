@@ -115,12 +115,16 @@ fn report(
     limits: &Limits,
     gathered: Gathered,
 ) -> Result<RunReport, Error> {
-    let Gathered { provenance, spec, checked, mut findings } = gathered;
+    let Gathered { provenance, spec, mut checked, mut findings } = gathered;
     let sources = provenance.source_hashes.unwrap_or_default();
     let snapshots = match &provenance.source_head {
         Some(head) => snapshot::find(inventory, request, head, &sources, limits, &mut findings)?,
         None => Vec::new(),
     };
+    for found in &snapshots {
+        checked.absent.extend(found.absent.clone());
+        checked.undisclosed.extend(found.undisclosed.clone());
+    }
     let mut companions: Vec<String> = spec.iter().cloned().collect();
     companions.extend(spec.as_deref().and_then(|spec| check::protocol_beside(inventory, spec)));
     companions.extend(snapshots.iter().map(|found| found.document.clone()));
@@ -161,6 +165,7 @@ fn report(
         sources_absent,
         cases: checked.cases,
         absent: checked.absent,
+        undisclosed: checked.undisclosed,
         not_recheckable: checked.not_recheckable,
         assertions,
         findings,
@@ -184,8 +189,10 @@ fn find_spec(
         return None;
     };
     if inventory.file(path).is_none() {
-        let message = format!("the matrix {} is not there", shown(path));
-        findings.push(check::spec_missing(place(provenance_file, None, ""), message));
+        if !request.told.contains(path) {
+            let message = format!("the matrix {} is not there", shown(path));
+            findings.push(check::spec_missing(place(provenance_file, None, ""), message));
+        }
         return None;
     }
     // A matrix given from outside is held against the only one that the run recorded, wherever it lay.
@@ -331,6 +338,7 @@ fn pointer_part(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     use serde_json::json;
@@ -841,6 +849,7 @@ mod tests {
             spec: None,
             derivatives: &BTreeMap::new(),
             disclosed: &BTreeMap::new(),
+            told: &BTreeSet::new(),
         };
         let report = super::super::load(&inventory, &request, &limits).unwrap();
         assert_eq!(report.findings.iter().collect::<Vec<_>>(), Vec::<&Finding>::new());

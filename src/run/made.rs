@@ -2,7 +2,7 @@
 //!
 //! Refuses nothing. Invariant: both made runs load without a finding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -94,6 +94,7 @@ impl Made {
             spec: self.spec.as_deref(),
             derivatives: &self.derivatives,
             disclosed: &self.disclosed,
+            told: &BTreeSet::new(),
         };
         load(&inventory, &request, &self.limits)
     }

@@ -15,7 +15,7 @@ mod time;
 #[cfg(test)]
 mod made;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +98,8 @@ pub struct Request<'a> {
     pub derivatives: &'a BTreeMap<String, Sha256>,
     /// Files whose absence is disclosed: path to the reason.
     pub disclosed: &'a BTreeMap<String, String>,
+    /// Files that are not the manifest's: what the run says of them besides is not told again.
+    pub told: &'a BTreeSet<String>,
 }
 
 /// What a run says of itself, and what is wrong with it.
@@ -129,6 +131,8 @@ pub struct RunReport {
     pub cases: Vec<CaseRow>,
     /// Files named and not there, as disclosed. Sorted by path.
     pub absent: Vec<Absent>,
+    /// Files named and not there that nothing discloses: a finding each. Sorted.
+    pub undisclosed: Vec<String>,
     /// Files whose recorded digest is that of a private original. Sorted.
     pub not_recheckable: Vec<String>,
     /// What the report rests on and nobody can recompute from the tree.

@@ -115,10 +115,15 @@ pub(super) fn load(inventory: &Inventory, request: &Request<'_>, limits: &Limits
             Ok(())
         })?
     } else {
-        findings.push(broken(&results, None, "", "the run has no results"));
+        if !request.told.contains(&results) {
+            findings.push(broken(&results, None, "", "the run has no results"));
+        }
         false
     };
-    run.sidecars(databases, &file, &mut findings);
+    // A head that can't be read is one finding, not one for each journal that it may have declared.
+    if head.is_some() {
+        run.sidecars(databases, &file, &mut findings);
+    }
     if is_whole {
         run.databases_named(databases, &file, &mut findings);
         run.check.account(&DOCUMENTS, |rest| run.reported.contains(rest), &mut findings);
@@ -158,6 +163,7 @@ fn report(
         sources_absent: Vec::new(),
         cases: checked.cases,
         absent: checked.absent,
+        undisclosed: checked.undisclosed,
         not_recheckable: checked.not_recheckable,
         assertions,
         findings,
@@ -208,7 +214,7 @@ fn find_matrix(inventory: &Inventory, request: &Request<'_>, file: &str, finding
     let above = request.run.rsplit_once('/').map(|(runs, _)| super::beside(runs, "matrix.json"));
     let path = request.spec.map(str::to_owned).or(above);
     let found = path.as_ref().filter(|path| inventory.file(path).is_some()).cloned();
-    if found.is_none() {
+    if found.is_none() && path.as_ref().is_none_or(|path| !request.told.contains(path)) {
         let wanted = path.as_deref().map_or_else(|| "../../matrix.json".to_owned(), shown);
         findings.push(check::spec_missing(place(file, None, "/matrix"), format!("the matrix {wanted} is not there")));
     }
@@ -262,6 +268,10 @@ impl<'a> Run<'a> {
         self.check.inventory.file(&self.in_tree(path)).is_some()
     }
 
+    fn is_told(&self, path: &str) -> bool {
+        self.check.request.told.contains(&self.in_tree(path))
+    }
+
     fn result(&mut self, line: u64, record: &ResultLine, results: &str, findings: &mut Findings) {
         let facts = Record {
             case: &record.case,
@@ -311,7 +321,7 @@ impl<'a> Run<'a> {
     fn sidecars(&mut self, declared: &[Object<Database>], file: &str, findings: &mut Findings) {
         for (index, Object(database)) in declared.iter().enumerate() {
             for (number, sidecar) in database.sidecars.iter().enumerate() {
-                if !self.is_there(sidecar.as_str()) {
+                if !self.is_there(sidecar.as_str()) && !self.is_told(sidecar.as_str()) {
                     let at = place(file, None, &format!("/databases/{index}/sidecars/{number}"));
                     let message = format!("{} is declared and not there", shown(sidecar.as_str()));
                     findings.push(Finding::new(Code::RunSidecar, at, message));
@@ -322,7 +332,7 @@ impl<'a> Run<'a> {
             for ending in SIDECAR_ENDINGS {
                 let sidecar = format!("{database}{ending}");
                 let path = self.in_tree(&sidecar);
-                if self.is_there(&sidecar) && !self.declared.contains(&sidecar) {
+                if self.is_there(&sidecar) && !self.declared.contains(&sidecar) && !self.is_told(&sidecar) {
                     let message = format!("{} lies beside a database, and run.json does not declare it", shown(&path));
                     findings.push(Finding::new(Code::RunSidecar, place(&path, None, ""), message));
                     self.reported.insert(sidecar);
@@ -607,11 +617,7 @@ mod tests {
             },
             &["run-record run.json /databases/1/path"],
         ),
-        (
-            "format",
-            |m| m.edit(RUN, |r| r["format"] = json!("exhibit-run/01")),
-            &["run-record run.json /format", "run-sidecar cases/01/store.sqlite3-journal"],
-        ),
+        ("format", |m| m.edit(RUN, |r| r["format"] = json!("exhibit-run/01")), &["run-record run.json /format"]),
         ("no results", |m| m.remove("results.jsonl"), &["run-record results.jsonl"]),
         (
             "a key twice",

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Request;
 use super::document::{Object, broken, place, read, shown};
+use super::{Absent, Request};
 use crate::digest::Sha256;
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings};
@@ -29,6 +29,9 @@ struct Snapshot {
 pub(super) struct Found {
     pub(super) document: String,
     pub(super) archive: Option<String>,
+    /// The archive where its absence is disclosed, and where it isn't.
+    pub(super) absent: Option<Absent>,
+    pub(super) undisclosed: Option<String>,
 }
 
 /// Finds the snapshots of the attempt `request.run`, made from the commit `head` with the sources `sources`.
@@ -68,17 +71,21 @@ pub(super) fn find(
         let twin = format!("{stem}.tar.gz");
         let at = place(path, None, "/archive_sha256");
         let computed = inventory.sha256(&twin);
+        let disclosed = request.disclosed.get(&twin).filter(|_| computed.is_none());
         match computed {
-            None if request.disclosed.contains_key(&twin) => {}
+            None if disclosed.is_some() || request.told.contains(&twin) => {}
             None => findings.push(Finding::new(Code::RunArtifactAbsent, at, format!("{} is not there", shown(&twin)))),
-            Some(computed) if computed != snapshot.archive_sha256 => {
+            Some(computed) if computed != snapshot.archive_sha256 && !request.told.contains(&twin) => {
                 let message = format!("{} is not the archive that was recorded", shown(&twin));
                 let finding = Finding::new(Code::RunArtifactChanged, at, message);
                 findings.push(finding.values(snapshot.archive_sha256, computed));
             }
             Some(_) => {}
         }
-        found.push(Found { document: path.to_owned(), archive: computed.map(|_| twin) });
+        let absent =
+            disclosed.map(|why| Absent { path: twin.clone(), sha256: snapshot.archive_sha256, why: why.clone() });
+        let undisclosed = (computed.is_none() && disclosed.is_none()).then(|| twin.clone());
+        found.push(Found { document: path.to_owned(), archive: computed.map(|_| twin), absent, undisclosed });
     }
     Ok(found)
 }

@@ -29,13 +29,20 @@ const FLAGS_ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
 /// Version 6.3, the last that changed what a reader needs.
 const MAX_VERSION: u16 = 63;
 
-/// Reads every record. Stops early only where the next record can't be found.
+/// What was read of the central directory.
+pub(super) struct Records {
+    pub(super) entries: Vec<Entry>,
+    /// Whether it was read to its end. Where it wasn't, nobody can tell which local records belong to it.
+    pub(super) whole: bool,
+}
+
+/// Reads every record. Stops early only where the next record can't be found, or at the limit.
 pub(super) fn read(
     source: &Source,
     directory: Directory,
     limits: &Limits,
     findings: &mut Findings,
-) -> Result<Vec<Entry>, Error> {
+) -> Result<Records, Error> {
     let end = directory.offset.saturating_add(directory.size);
     let mut walk = Walk {
         stream: BufReader::with_capacity(1 << 16, source.window(directory.offset, end)),
@@ -49,13 +56,13 @@ pub(super) fn read(
         if entries.len() as u64 >= limits.max_entries {
             let message = format!("the archive has more than {} entries", limits.max_entries);
             findings.push(Finding::new(Code::ZipTooLarge, Place::offset(walk.at), message));
-            return Ok(entries);
+            return Ok(Records { entries, whole: false });
         }
         let at = walk.at;
         let Some(fixed) = walk.next()? else {
             let message = "the central directory is not a row of whole records";
             findings.push(Finding::new(Code::ZipDirectoryRecord, Place::offset(at), message));
-            return Ok(entries);
+            return Ok(Records { entries, whole: false });
         };
         entries.push(entry(&fixed, &walk.variable, at, limits, findings));
     }
@@ -64,7 +71,7 @@ pub(super) fn read(
         let finding = Finding::new(Code::ZipCount, Place::offset(directory.offset), message);
         findings.push(finding.values(directory.entries, entries.len()));
     }
-    Ok(entries)
+    Ok(Records { entries, whole: true })
 }
 
 struct Walk<'a> {
@@ -179,16 +186,13 @@ fn check_fields(entry: &Entry) -> Vec<Fault> {
     if let Method::Other(number) = entry.method {
         add(Code::ZipMethodUnsupported, format!("is compressed by method {number}"));
     }
-    if entry.flags & FLAGS_ENCRYPTED != 0 {
+    if is_encrypted(entry) {
         add(Code::ZipEncrypted, format!("is encrypted (flags {:#06x})", entry.flags));
     } else if entry.flags & !(FLAGS_LEVEL | FLAG_DESCRIPTOR | FLAG_UTF8) != 0 {
         add(Code::ZipFlagsReserved, format!("has flags {:#06x}", entry.flags));
     }
     if entry.version_needed & 0xFF > MAX_VERSION {
         add(Code::ZipVersionNeeded, format!("needs version {} to extract", entry.version_needed & 0xFF));
-    }
-    if entry.method == Method::Stored && entry.flags & FLAG_DESCRIPTOR != 0 {
-        add(Code::ZipDescriptorStored, "is stored and has a data descriptor".to_owned());
     }
     faults
 }
@@ -197,9 +201,14 @@ fn check_fields(entry: &Entry) -> Vec<Fault> {
 fn check_sizes(entry: &Entry, limits: &Limits) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut add = |code, what: String| faults.push((code, what));
-    if entry.method == Method::Stored && entry.compressed != entry.size {
+    if has_stored_fault(entry) {
         let what = format!("is stored in {} bytes but has {}", entry.compressed, entry.size);
         add(Code::ZipStoredSize, what);
+    }
+    // Info-ZIP streams an empty file so. A descriptor right behind the header is the first that anyone can find.
+    let is_empty = (entry.size, entry.compressed) == (0, 0);
+    if entry.method == Method::Stored && entry.flags & FLAG_DESCRIPTOR != 0 && !is_empty {
+        add(Code::ZipDescriptorStored, "is stored and has a data descriptor".to_owned());
     }
     // A folder's data may be an empty deflate stream, as old Java tools write it.
     if entry.is_folder && (entry.size > 0 || entry.compressed > 2) {
@@ -211,6 +220,26 @@ fn check_sizes(entry: &Entry, limits: &Limits) -> Vec<Fault> {
         add(Code::ZipRatio, format!("inflates {} bytes to {}", entry.compressed, entry.size));
     }
     faults
+}
+
+fn is_encrypted(entry: &Entry) -> bool {
+    entry.flags & FLAGS_ENCRYPTED != 0
+}
+
+/// Encryption puts a header of its own before stored data.
+fn has_stored_fault(entry: &Entry) -> bool {
+    entry.method == Method::Stored && entry.compressed != entry.size && !is_encrypted(entry)
+}
+
+/// Whether an entry alone is more than may be inflated.
+pub(super) fn is_oversized(entry: &Entry, limits: &Limits) -> bool {
+    entry.size > limits.max_content || over_ratio(entry.size, entry.compressed, limits)
+}
+
+/// Whether a finding on the central record already says that the content can't be had. It isn't read then: that
+/// would cost time, or make a second finding of the same fault.
+pub(super) fn is_unreadable(entry: &Entry, limits: &Limits) -> bool {
+    is_encrypted(entry) || has_stored_fault(entry) || is_oversized(entry, limits)
 }
 
 /// Whether so many stored bytes can't honestly stand for so many plain ones.

@@ -14,7 +14,10 @@ use crate::digest::{ContentDigests, ContentHasher};
 use crate::error::Error;
 use crate::finding::Code;
 
+/// Input bytes at a time.
 const CHUNK: usize = 1 << 16;
+/// Output bytes at a time: matches that reach back beyond the buffer are copied by a slower path, so it is a few windows long.
+const OUTPUT: usize = 1 << 18;
 
 /// A worker's inflate state and input buffer, too large to make anew for each small file.
 pub(super) struct Buffers {
@@ -197,6 +200,6 @@ pub(super) struct Spare {
 
 impl Default for Spare {
     fn default() -> Self {
-        Self { buffers: None, output: vec![0; CHUNK] }
+        Self { buffers: None, output: vec![0; OUTPUT] }
     }
 }

@@ -5,6 +5,8 @@
 //! APPNOTE 4.5; the Info-ZIP fields: proginfo/extrafld.txt of zip 3.0.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
+use std::collections::BTreeMap;
+
 use super::record::Fields;
 use crate::finding::Code;
 
@@ -15,6 +17,8 @@ const UNICODE_COMMENT: u16 = 0x6375;
 const TIMES: u16 = 0x5455;
 /// Older Info-ZIP fields whose central copy is shorter by design.
 const SHORTER_IN_CENTRAL: [u16; 3] = [0x5855, 0x7855, TIMES];
+/// Fields whose copies are each held against their own record.
+const HELD_ELSEWHERE: [u16; 3] = [ZIP64, UNICODE_PATH, UNICODE_COMMENT];
 /// libarchive's copy of central fields in a local header ("experimental zip extra").
 const LIBARCHIVE: u16 = 0x6C78;
 
@@ -25,15 +29,15 @@ fn fault<T>(code: Code, what: impl Into<String>) -> Result<T, Fault> {
     Err((code, what.into()))
 }
 
-/// The fields of one header, in the order in which they stand.
+/// The fields of one header by their ids. There can be 16,383, so looking one up is not a walk over all.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Extras<'a>(Vec<(u16, &'a [u8])>);
+pub(super) struct Extras<'a>(BTreeMap<u16, &'a [u8]>);
 
 impl<'a> Extras<'a> {
     /// Splits an extra area into its fields.
     pub(super) fn parse(area: &'a [u8]) -> Result<Self, Fault> {
         let mut fields = Fields(area);
-        let mut list: Vec<(u16, &[u8])> = Vec::new();
+        let mut list = BTreeMap::new();
         while !fields.0.is_empty() {
             let at = area.len().saturating_sub(fields.0.len());
             let field = fields.u16().zip(fields.u16()).and_then(|(id, len)| Some((id, fields.bytes(len.into())?)));
@@ -43,16 +47,15 @@ impl<'a> Extras<'a> {
                     format!("has an extra field that overruns its space at byte {at}"),
                 );
             };
-            if list.iter().any(|(known, _)| *known == id) {
+            if list.insert(id, data).is_some() {
                 return fault(Code::ZipExtraRepeated, format!("has the extra field {id:#06x} twice"));
             }
-            list.push((id, data));
         }
         Ok(Self(list))
     }
 
     fn get(&self, id: u16) -> Option<&'a [u8]> {
-        self.0.iter().find(|(known, _)| *known == id).map(|(_, data)| *data)
+        self.0.get(&id).copied()
     }
 
     /// Whether there is a ZIP64 field, which makes a data descriptor's sizes 8 bytes wide.
@@ -105,7 +108,7 @@ impl<'a> Extras<'a> {
     /// Holds the fields of a local header against those of its central header: where both have one, they say the same.
     pub(super) fn check_twins(&self, central: &Self) -> Result<(), Fault> {
         for (id, here) in &self.0 {
-            let Some(there) = central.get(*id).filter(|_| *id != ZIP64) else { continue };
+            let Some(there) = central.get(*id).filter(|_| !HELD_ELSEWHERE.contains(id)) else { continue };
             if *id == TIMES && here.get(1..5).is_some() && there.get(1..5).is_some() {
                 // Flag bit 0 says that a modification time follows; each copy has flags for all three times.
                 if here.get(1..5) != there.get(1..5) {

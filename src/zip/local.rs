@@ -5,7 +5,7 @@
 //! APPNOTE 4.3.7 to 4.3.9.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
-use super::central::FLAG_DESCRIPTOR;
+use super::central::{FLAG_DESCRIPTOR, Records};
 use super::entry::Entry;
 use super::extra::{Extras, Fault};
 use super::record::{self, DESCRIPTOR, Fields, LOCAL, LOCAL_LEN, Shared};
@@ -14,47 +14,61 @@ use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::name;
 
-/// Walks the local records in the order in which they lie and gives each good entry the place of its data.
+/// Walks the local records in the order in which they lie and gives each good entry the place of its data. Bytes
+/// between them are a finding only where every record is known and in its place: else they are what that one misses.
 pub(super) fn check(
     source: &Source,
-    entries: &mut [Entry],
+    records: &mut Records,
     directory: u64,
     findings: &mut Findings,
 ) -> Result<(), Error> {
+    let entries = &mut records.entries;
+    let mut tiled = records.whole && entries.iter().all(|entry| entry.resolved);
+    let mut gaps = Vec::new();
     let mut order: Vec<usize> = (0..entries.len()).collect();
     order.sort_by_key(|index| entries.get(*index).map(|entry| entry.offset));
-    // Where the record before ends; none where a finding says that nobody can tell.
-    let mut reached = entries.iter().all(|entry| entry.resolved).then_some(0);
+    // Up to where bytes surely belong to the records before, and whether those are known to end there.
+    let (mut reached, mut exact) = (0, true);
     for index in order {
         let Some(entry) = entries.get_mut(index).filter(|entry| entry.resolved) else { continue };
         let shown = entry.shown_name();
         let place = Place::entry(&shown).at(entry.offset);
-        if let Some(reached) = reached {
-            if entry.offset < reached {
-                let message = format!("the entry \"{shown}\" starts inside the record before it");
-                findings.push(Finding::new(Code::ZipOverlap, place, message).values(entry.offset, reached));
-                continue;
-            }
-            check_gap(source, reached, entry.offset, findings)?;
+        if entry.offset < reached {
+            let message = format!("the entry \"{shown}\" starts inside the record before it");
+            findings.push(Finding::new(Code::ZipOverlap, place, message).values(entry.offset, reached));
+            tiled = false;
+            continue;
+        }
+        if exact {
+            gaps.extend(gap(source, reached, entry.offset)?);
         }
         let mut add = |(code, what): Fault| {
             findings.push(Finding::new(code, place.clone(), format!("the entry \"{shown}\" {what}")));
         };
-        reached = match Local::read(source, entry, directory)? {
-            Ok(local) => check_record(source, entry, &local, directory, &mut add)?,
+        match Local::read(source, entry, directory)? {
+            Ok(local) => {
+                let end = check_record(source, entry, &local, directory, &mut add)?;
+                (reached, exact) = (end.unwrap_or(local.data), end.is_some());
+            }
             Err(fault) => {
                 add(fault);
-                None
+                tiled = false;
             }
-        };
+        }
     }
-    reached.map_or(Ok(()), |reached| check_gap(source, reached, directory, findings))
+    if exact {
+        gaps.extend(gap(source, reached, directory)?);
+    }
+    if tiled {
+        findings.extend(gaps);
+    }
+    Ok(())
 }
 
 /// Bytes between two records belong to nobody.
-fn check_gap(source: &Source, from: u64, to: u64, findings: &mut Findings) -> Result<(), Error> {
+fn gap(source: &Source, from: u64, to: u64) -> Result<Option<Finding>, Error> {
     if from >= to {
-        return Ok(());
+        return Ok(None);
     }
     let mut head = [0; 4];
     if to.saturating_sub(from) >= 4 {
@@ -68,8 +82,7 @@ fn check_gap(source: &Source, from: u64, to: u64, findings: &mut Findings) -> Re
     } else {
         (Code::ZipGap, format!("{count} bytes belong to no record"))
     };
-    findings.push(Finding::new(code, Place::offset(from), message).values(from, to));
-    Ok(())
+    Ok(Some(Finding::new(code, Place::offset(from), message).values(from, to)))
 }
 
 /// A local record's header.
@@ -130,9 +143,10 @@ fn check_record(
     let wide = match Extras::parse(local.extra()) {
         Ok(extras) => {
             check_extras(entry, &extras, &raw_name).into_iter().for_each(&mut *add);
-            match extras.zip64([local.fixed.plain, local.fixed.compressed]) {
+            let sizes = [local.fixed.plain, local.fixed.compressed];
+            match extras.zip64(sizes) {
                 // A local ZIP64 field has both sizes (APPNOTE 4.5.3), so neither field may be spelt out.
-                Ok(_) if extras.has_zip64() && [local.fixed.plain, local.fixed.compressed] != [u32::MAX; 2] => {
+                Ok(_) if extras.has_zip64() && sizes != [u32::MAX; 2] => {
                     add((Code::Zip64Extra, "has a local ZIP64 extra field with one size only".to_owned()));
                 }
                 Ok([plain, compressed]) => check_sizes(entry, &local.fixed, plain, compressed, add),
@@ -187,12 +201,16 @@ fn check_extras(entry: &Entry, local: &Extras<'_>, raw_name: &[u8]) -> Vec<Fault
     faults.into_iter().flatten().collect()
 }
 
-/// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead.
+/// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead, or all but the plain
+/// size.
 fn check_sizes(entry: &Entry, local: &Shared, plain: u64, compressed: u64, add: &mut dyn FnMut(Fault)) {
     // Where the two headers disagree on the flag, that is the finding; zeros are then what the other one expects.
     let follows = (entry.flags | local.flags) & FLAG_DESCRIPTOR != 0;
     let same = (plain, compressed) == (entry.size, entry.compressed);
-    let left_open = follows && (plain, compressed) == (0, 0);
+    // Info-ZIP, libarchive and git stream files whose plain size alone they know. Whoever takes the compressed size of
+    // zero at its word gets an empty content, and only a CRC that isn't zero tells him that it is the wrong one.
+    let half_open = local.crc == 0 && entry.crc != 0 && (plain, compressed) == (entry.size, 0);
+    let left_open = follows && ((plain, compressed) == (0, 0) || half_open);
     if !same && !left_open {
         let what = format!(
             "has sizes {compressed} and {plain} in its local record, {} and {} centrally",

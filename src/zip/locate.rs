@@ -34,10 +34,9 @@ pub(super) fn locate(source: &Source, findings: &mut Findings) -> Result<Option<
         return Err(Error::NotAZip { path: source.path().to_path_buf(), found: source::looks_like(&head) });
     }
     let Some(found) = choose(&candidates, source.len(), findings) else { return Ok(None) };
-    let broken = findings.iter().count();
     check_comment(found, &tail, start, findings);
     let (end, directory_end) = resolve64(source, found, findings)?;
-    if findings.iter().count() > broken {
+    if !findings.none_broken() {
         return Ok(None);
     }
     check_end(source, end, directory_end, found.at, findings)
@@ -77,6 +76,7 @@ fn choose(candidates: &[Candidate], len: u64, findings: &mut Findings) -> Option
         if let Some(other) = exact.next_back() {
             let message = format!("two end records reach the end of the file, at bytes {} and {}", other.at, found.at);
             findings.push(Finding::new(Code::ZipEndAmbiguous, Place::offset(other.at), message));
+            return None;
         }
         return Some(*found);
     }
@@ -133,20 +133,22 @@ fn parts(end: &End) -> [(u64, u64, &'static str); 6] {
 
 /// The end record's values with ZIP64 where it applies, and where the central directory must end.
 fn resolve64(source: &Source, found: Candidate, findings: &mut Findings) -> Result<(End, u64), Error> {
-    let sentinel = parts(&found.end).iter().any(|(value, ones, _)| value == ones);
+    let asks = |end: End| parts(&end).iter().any(|(value, ones, _)| value == ones);
     let mut locator = [0; LOCATOR64_LEN];
     let locator_at = found.at.checked_sub(LOCATOR64_LEN as u64);
     if let Some(at) = locator_at {
         source.read_at(at, &mut locator)?;
     }
     let Some(locator_at) = locator_at.filter(|_| locator.starts_with(&LOCATOR64)) else {
-        if sentinel {
+        // A count of 65,535 may be just that, as Python writes it: the records are counted anyway.
+        if asks(End { entries_here: 0, entries: 0, ..found.end }) {
             let message = "a field of the end record is all ones but no ZIP64 locator stands before it";
             findings.push(Finding::new(Code::Zip64Locator, Place::offset(found.at), message));
         }
         return Ok((found.end, found.at));
     };
-    if !sentinel {
+    if !asks(found.end) {
+        // Some readers then pass over the ZIP64 records, some take them, some refuse them.
         let message = "a ZIP64 locator stands before an end record that has no field of all ones";
         findings.push(Finding::new(Code::Zip64Locator, Place::offset(locator_at), message));
         return Ok((found.end, locator_at));

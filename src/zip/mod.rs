@@ -80,8 +80,9 @@ impl Archive {
         let mut archive = Self { source, entries: Vec::new(), directory: 0 };
         if let Some(directory) = locate::locate(&archive.source, &mut findings)? {
             archive.directory = directory.offset;
-            archive.entries = central::read(&archive.source, directory, limits, &mut findings)?;
-            local::check(&archive.source, &mut archive.entries, directory.offset, &mut findings)?;
+            let mut records = central::read(&archive.source, directory, limits, &mut findings)?;
+            local::check(&archive.source, &mut records, directory.offset, &mut findings)?;
+            archive.entries = records.entries;
             archive.check_names(&mut findings);
             archive.check_total(limits, &mut findings);
         }
@@ -175,15 +176,28 @@ impl Archive {
         }
     }
 
-    fn check_total(&self, limits: &Limits, findings: &mut Findings) {
-        let total = self.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
+    /// Adds up the contents that may be read. Where they are too much together, none is.
+    fn check_total(&mut self, limits: &Limits, findings: &mut Findings) {
+        let (mut total, mut too_much) = (0u64, None);
+        for entry in &mut self.entries {
+            if central::is_unreadable(entry, limits) {
+                entry.data = None;
+            }
+            if entry.resolved && !central::is_oversized(entry, limits) {
+                total = total.saturating_add(entry.size);
+            }
+        }
         if total > limits.max_total {
             let message = format!("the contents have {total} bytes in all");
-            findings.push(Finding::new(Code::ZipTooLarge, Place::default(), message).values(total, limits.max_total));
+            too_much = Some(Finding::new(Code::ZipTooLarge, Place::default(), message).values(total, limits.max_total));
         } else if central::over_ratio(total, self.source.len(), limits) {
             let message = format!("{} bytes inflate to {total}", self.source.len());
-            findings.push(Finding::new(Code::ZipRatio, Place::default(), message).values(total, self.source.len()));
+            too_much = Some(Finding::new(Code::ZipRatio, Place::default(), message).values(total, self.source.len()));
         }
+        if too_much.is_some() {
+            self.entries.iter_mut().for_each(|entry| entry.data = None);
+        }
+        findings.extend(too_much);
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) fn looks_like(head: &[u8]) -> &'static str {
         (Some((_, _, what)), _) => what,
         (None, Some(b'{' | b'[')) => "JSON text",
         (None, Some(b'<')) => "a web page or XML",
-        _ if head.is_ascii() => "text",
+        _ if head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) => "text",
         _ => "some other file",
     }
 }

@@ -1,0 +1,130 @@
+//! One plain function for each parser that reads foreign bytes, with what must hold whatever the bytes are.
+//!
+//! The fuzz targets, the test that replays the seeds and the mutator all call these. They panic where something does
+//! not hold.
+
+use std::io::{Cursor, Read as _, Write as _};
+use std::path::Path;
+
+use exhibit::digest::{ContentDigests, ContentHasher};
+use exhibit::json;
+use exhibit::limits::Limits;
+use exhibit::name::{EntryName, collision_key, escape, lookalike_key};
+use exhibit::zip::{Archive, Method};
+
+/// What a reader says of an entry: its name and its content's digests.
+type Seen = (Vec<u8>, ContentDigests);
+
+/// Small bounds, so that an input takes no longer than reading it should.
+fn limits() -> Limits {
+    Limits { max_content: 8 << 20, max_total: 16 << 20, ratio_floor: 1 << 20, ..Limits::default() }
+}
+
+/// Reads bytes as a ZIP. What is accepted, two independent readers read alike or refuse.
+pub(crate) fn zip_list(bytes: &[u8]) {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
+    let mut file = tempfile::NamedTempFile::new_in(folder).unwrap();
+    file.write_all(bytes).unwrap();
+    zip_list_file(file.path(), bytes);
+}
+
+/// The same for a file that is there already. Returns whether it was accepted, and which of the others refused it.
+pub(crate) fn zip_list_file(path: &Path, bytes: &[u8]) -> Option<Vec<String>> {
+    let Ok((archive, mut findings)) = Archive::open(path, &limits()) else { return None };
+    let digests = archive.digest_all(true, &|_| (), &mut findings).unwrap();
+    let canonical = archive.check_canonical().unwrap();
+    if !findings.none_broken() {
+        return None;
+    }
+    let seen: Vec<Seen> = archive
+        .entries()
+        .iter()
+        .zip(digests)
+        .map(|(entry, digests)| (entry.raw_name(), digests.expect("a content without finding has digests")))
+        .collect();
+    let methods_known = archive.entries().iter().all(|entry| matches!(entry.method, Method::Stored | Method::Deflated));
+    assert!(methods_known, "an unknown method was accepted");
+    let sorted = archive.entries().is_sorted_by(|a, b| a.raw_name() < b.raw_name());
+    assert!(canonical.is_some() || sorted, "a canonical archive is not sorted");
+    let mut refused = Vec::new();
+    for (reader, other) in [("zip", by_zip(bytes)), ("rawzip", by_rawzip(bytes))] {
+        match other {
+            Ok(other) => assert!(other == seen, "{reader} reads {other:?}\nexhibit reads {seen:?}"),
+            Err(error) => refused.push(format!("{reader}: {error}")),
+        }
+    }
+    Some(refused)
+}
+
+fn seen(name: &[u8], content: &[u8]) -> Seen {
+    let mut hasher = ContentHasher::new(content.len() as u64, true);
+    hasher.update(content);
+    (name.to_vec(), hasher.finish())
+}
+
+fn by_zip(bytes: &[u8]) -> Result<Vec<Seen>, Box<dyn std::error::Error>> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes))?;
+    let mut list = Vec::new();
+    for index in 0..archive.len() {
+        let mut file = archive.by_index(index)?;
+        assert!(!file.is_symlink() && !file.encrypted(), "zip reads a link or something encrypted");
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)?;
+        list.push(seen(file.name()?.as_bytes(), &content));
+    }
+    Ok(list)
+}
+
+fn by_rawzip(bytes: &[u8]) -> Result<Vec<Seen>, Box<dyn std::error::Error>> {
+    let archive = rawzip::ZipArchive::from_slice(bytes)?;
+    let mut entries = archive.entries();
+    let mut list = Vec::new();
+    while let Some(header) = entries.next_entry()? {
+        assert!(!header.mode().is_symlink(), "rawzip reads a link");
+        let entry = archive.get_entry(header.wayfinder())?;
+        let mut content = Vec::new();
+        if header.compression_method() == rawzip::CompressionMethod::STORE {
+            entry.verifying_reader(entry.data()).read_to_end(&mut content)?;
+        } else {
+            let inflate = flate2::bufread::DeflateDecoder::new(entry.data());
+            entry.verifying_reader(inflate).read_to_end(&mut content)?;
+        }
+        list.push(seen(header.file_path().as_ref(), &content));
+    }
+    Ok(list)
+}
+
+/// Checks bytes as a JSON document. What is accepted, an ordinary reader accepts too, and nothing is lost on the way.
+pub(crate) fn json_check(bytes: &[u8]) {
+    let limits = limits();
+    let ordinary = serde_json::from_slice::<serde_json::Value>(bytes);
+    match json::check(bytes, limits.max_depth) {
+        Ok(()) => {
+            let value = ordinary.expect("what the strict check accepts is JSON");
+            let again = serde_json::to_vec(&value).unwrap();
+            assert!(json::check(&again[..], limits.max_depth).is_ok(), "written again it is refused");
+        }
+        Err(fault) => {
+            assert!(!fault.message.is_empty(), "a fault without words");
+            assert!(fault.pointer.is_empty() || fault.pointer.starts_with('/'), "no pointer: {}", fault.pointer);
+        }
+    }
+}
+
+/// Takes bytes as a name. What is accepted is safe everywhere; what is shown never moves a cursor.
+pub(crate) fn entry_name(bytes: &[u8]) {
+    let shown = escape(bytes);
+    assert!(!shown.chars().any(char::is_control), "a control character is shown");
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let keys = (collision_key(text), lookalike_key(text));
+    assert_eq!(collision_key(&keys.0), keys.0, "the key of a key is another");
+    let Ok(name) = EntryName::new(text) else { return };
+    assert_eq!(name.as_str(), text, "a name was repaired");
+    assert_eq!(shown, text, "a portable name needs escapes");
+    assert!(!text.starts_with('/') && !text.contains(['\\', ':', '\0']));
+    assert!(text.split('/').all(|part| !matches!(part, "" | "." | "..")));
+    assert!(name.parents().all(|parent| EntryName::new(parent).is_ok()), "a folder above is not portable");
+    let json = serde_json::to_string(&name).unwrap();
+    assert_eq!(serde_json::from_str::<EntryName>(&json).unwrap(), name);
+}
