@@ -5,6 +5,7 @@
 //! that exists was either computed from bytes or read from text of the exact form.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -90,6 +91,18 @@ impl ContentHasher {
             sha256: Sha256(self.sha256.finalize().into()),
             git_blob: self.git_blob.map(|sha1| GitBlob(sha1.finalize().into())),
         }
+    }
+}
+
+/// So that what is written can be hashed without being kept.
+impl io::Write for ContentHasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -34,7 +34,15 @@ pub struct Fault {
 /// # Errors
 /// The first fault: grammar, encoding, depth over `max_depth`, a key twice, something after the document.
 pub fn check(reader: impl Read, max_depth: usize) -> Result<(), Fault> {
-    let mut walk = Walk { path: Vec::new(), duplicate: None, max_depth };
+    check_format(reader, max_depth).map(drop)
+}
+
+/// As [`check`]; gives the document's own `format` field, where it is an object that has one and it is a string.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_format(reader: impl Read, max_depth: usize) -> Result<Option<String>, Fault> {
+    let mut walk = Walk { path: Vec::new(), duplicate: None, format: None, max_depth };
     let mut deserializer = serde_json::Deserializer::from_reader(reader);
     // The depth has its own bound, lower than serde_json's.
     let outcome = Value(&mut walk).deserialize(&mut deserializer).and_then(|()| deserializer.end());
@@ -43,7 +51,8 @@ pub fn check(reader: impl Read, max_depth: usize) -> Result<(), Fault> {
         line: u64::try_from(error.line()).ok().filter(|line| *line > 0),
         message: without_position(&error),
         pointer: walk.path.iter().map(Step::to_string).collect(),
-    })
+    })?;
+    Ok(walk.format)
 }
 
 /// Checks a document in memory and reads it into a typed value. Types deny unknown fields themselves.
@@ -117,6 +126,8 @@ impl fmt::Display for Step {
 struct Walk {
     path: Vec<Step>,
     duplicate: Option<String>,
+    /// The value of the field `format` at the top.
+    format: Option<String>,
     max_depth: usize,
 }
 
@@ -153,7 +164,10 @@ impl<'de> Visitor<'de> for Value<'_> {
         Ok(())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        if matches!(self.0.path.as_slice(), [Step::Key(key)] if key == "format") {
+            self.0.format = Some(text.to_owned());
+        }
         Ok(())
     }
 

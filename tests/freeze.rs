@@ -2,6 +2,7 @@
 //! anywhere, a failed run stays labelled, and what is no run is refused in one sentence.
 #![expect(clippy::disallowed_methods, reason = "the tests start programs")]
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't make its input fails")]
+#![expect(clippy::case_sensitive_file_extension_comparisons, reason = "the program's own names are lower-case")]
 
 mod export;
 mod skip;
@@ -354,6 +355,45 @@ fn absent_files_are_disclosed_and_leave_the_run_undecided() {
         let is_said = |said: &Value| said.as_str().unwrap().contains("files that the run names and that are absent");
         assert!(run["not_judged"].as_array().unwrap().iter().any(is_said), "{run}");
     }
+}
+
+/// An attempt with a snapshot of the sources that it was made from.
+fn with_snapshot() -> (Tree, String) {
+    let mut tree = attempt();
+    let stem = format!("docs/source-snapshots/final-{}", export::HEAD);
+    let archive = format!("{stem}.tar.gz");
+    tree.put(&archive, "sources\n");
+    let provenance: Value = serde_json::from_slice(&tree.files[&tree.path("provenance.json")].0).unwrap();
+    let snapshot = json!({
+        "archive_sha256": tree.sha256(&archive), "attempt_relative_path": tree.run, "source_commit": export::HEAD,
+        "source_hashes": provenance["source_hashes"], "module": "other people's",
+    });
+    tree.put(&format!("{stem}.json"), snapshot.to_string());
+    (tree, archive)
+}
+
+#[test]
+fn the_snapshot_of_an_attempts_sources_goes_along_or_is_disclosed() {
+    let (tree, archive) = with_snapshot();
+    let is_listed = |inside: &Value, list: &str| {
+        inside[list].as_array().unwrap().iter().any(|file| file["path"] == archive.as_str())
+    };
+    for there in [true, false] {
+        let project = Project::changed(tree.clone(), |tree| {
+            if !there {
+                tree.remove(&archive);
+            }
+        });
+        let frozen = project.frozen();
+        let inside = manifest(&frozen).1;
+        assert_eq!((is_listed(&inside, "files"), is_listed(&inside, "omissions")), (there, !there));
+        assert!(inside["runs"][0]["source_snapshot"].as_str().unwrap().ends_with(".json"));
+        let verified = verify(&frozen, &[]);
+        assert_eq!((verified.code, verified.codes()), (3, vec![]), "{verified:?}");
+        assert_eq!(verified.json()["runs"][0]["absent"].as_array().unwrap().len(), usize::from(!there));
+    }
+    let project = Project::changed(tree, |tree| tree.put(&archive, "other sources\n"));
+    assert_eq!(project.freeze(&[]).codes(), ["run-artifact-changed"]);
 }
 
 #[test]

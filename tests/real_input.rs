@@ -1,6 +1,6 @@
 //! Real evidence, and what people hand to a verifier by mistake: each gives one sentence that says what to do.
 #![expect(clippy::disallowed_methods, reason = "the tests start programs")]
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't make its input fails")]
+#![expect(clippy::unwrap_used, reason = "a test that can't make its input fails")]
 
 mod export;
 mod skip;
@@ -97,11 +97,13 @@ fn a_release_of_the_studys_run_is_undecided_until_it_is_replayed() {
     assert_eq!(said.json()["runs"], json!([]));
 }
 
+/// A code and the change of the study's run that gives it.
+type Row<'a> = (&'a str, &'a dyn Fn(&mut Tree));
+
 #[test]
 fn changed_evidence_of_the_study_is_found_however_well_it_is_listed() {
     let Some(tree) = study() else { return };
     let transcript = format!("{RUN}/case-01/server.transcript.log");
-    type Row<'a> = (&'a str, &'a dyn Fn(&mut Tree));
     let rows: &[Row<'_>] = &[
         ("run-artifact-changed", &|tree| {
             let (bytes, _) = tree.files.get_mut(&transcript).unwrap();

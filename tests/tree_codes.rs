@@ -71,18 +71,8 @@ const TREES: &[Row] = &[
         Disk(|root| std::os::unix::fs::symlink("/etc", root.join("etc")).unwrap()),
     ),
     row("tree-special-file", "a pipe", Historical, Disk(|root| pipe(&root.join("pipe")))),
-    row(
-        "tree-git-metadata",
-        "a repository",
-        Historical,
-        Disk(|root| export::write_file(root, ".git/HEAD", b"ref\n", 0o644)),
-    ),
-    row(
-        "tree-git-metadata",
-        "a submodule's file",
-        Own,
-        Disk(|root| export::write_file(root, "tools/.git", b"x\n", 0o644)),
-    ),
+    row("tree-git-metadata", "a repository", Historical, Disk(|root| write(root, ".git/HEAD", b"ref\n"))),
+    row("tree-git-metadata", "a submodule's file", Own, Disk(|root| write(root, "tools/.git", b"x\n"))),
     row("tree-empty-folder", "a folder", Own, Disk(|root| export::make_folder(&root.join("tools/empty")))),
     row("tree-empty-folder", "a folder", Historical, Disk(|root| export::make_folder(&root.join("empty")))),
     row("tree-mode", "executable", Own, Disk(|root| chmod(root, "README.md", 0o755))),
@@ -90,57 +80,14 @@ const TREES: &[Row] = &[
     row("tree-mode", "masked", Own, Disk(|root| chmod(root, "README.md", 0o600))),
     row("tree-mode", "the manifest's", Own, Disk(|root| chmod(root, MANIFEST, 0o600))),
     row("tree-mode", "recorded", Own, Manifest(|m| *of(m, "README.md", "mode") = json!("0755"))),
-    row("file-missing", "removed", Own, Disk(|root| std::fs::remove_file(root.join("README.md")).unwrap())),
-    row(
-        "file-missing",
-        "a transcript",
-        Historical,
-        Disk(|root| {
-            std::fs::remove_file(
-                root.join("docs/raw/attempt-20260922T220129Z-1790114489061895000/case-03/server.transcript.log"),
-            )
-            .unwrap()
-        }),
-    ),
-    row(
-        "file-missing",
-        "a journal",
-        Own,
-        Disk(|root| std::fs::remove_file(root.join("matrices/small/runs/r1/cases/01/store.sqlite3-journal")).unwrap()),
-    ),
-    row(
-        "file-missing",
-        "the head of a run",
-        Own,
-        Disk(|root| std::fs::remove_file(root.join("matrices/small/runs/r1/run.json")).unwrap()),
-    ),
-    row(
-        "file-missing",
-        "the results",
-        Historical,
-        Disk(|root| {
-            std::fs::remove_file(root.join("docs/raw/attempt-20260922T220129Z-1790114489061895000/results.jsonl"))
-                .unwrap()
-        }),
-    ),
-    row(
-        "file-missing",
-        "the results",
-        Own,
-        Disk(|root| std::fs::remove_file(root.join("matrices/small/runs/r1/results.jsonl")).unwrap()),
-    ),
-    row(
-        "file-missing",
-        "the matrix",
-        Own,
-        Disk(|root| std::fs::remove_file(root.join("matrices/small/matrix.json")).unwrap()),
-    ),
-    row(
-        "file-missing",
-        "the matrix",
-        Historical,
-        Disk(|root| std::fs::remove_file(root.join("docs/matrix-spec.json")).unwrap()),
-    ),
+    row("file-missing", "removed", Own, Disk(|root| remove(root, "README.md"))),
+    row("file-missing", "a transcript", Historical, Disk(|root| remove(root, "@a/case-03/server.transcript.log"))),
+    row("file-missing", "a journal", Own, Disk(|root| remove(root, "@r/cases/01/store.sqlite3-journal"))),
+    row("file-missing", "the head of a run", Own, Disk(|root| remove(root, "@r/run.json"))),
+    row("file-missing", "the results", Historical, Disk(|root| remove(root, "@a/results.jsonl"))),
+    row("file-missing", "the results", Own, Disk(|root| remove(root, "@r/results.jsonl"))),
+    row("file-missing", "the matrix", Own, Disk(|root| remove(root, "matrices/small/matrix.json"))),
+    row("file-missing", "the matrix", Historical, Disk(|root| remove(root, "docs/matrix-spec.json"))),
     row(
         "file-missing",
         "listed only",
@@ -153,27 +100,10 @@ const TREES: &[Row] = &[
             m["tracked_source_file_count"] = json!(m["files"].as_array().unwrap().len() + 1);
         }),
     ),
-    row("file-extra", "added", Own, Disk(|root| export::write_file(root, "more.txt", b"more\n", 0o644))),
-    row(
-        "file-extra",
-        "added in a folder of its own",
-        Own,
-        Disk(|root| export::write_file(root, "new/more.txt", b"x", 0o644)),
-    ),
-    row(
-        "file-extra",
-        "added to a run",
-        Historical,
-        Disk(|root| {
-            export::write_file(root, "docs/raw/attempt-20260922T220129Z-1790114489061895000/case-03/more", b"x", 0o644)
-        }),
-    ),
-    row(
-        "file-extra",
-        "a journal added",
-        Own,
-        Disk(|root| export::write_file(root, "matrices/small/runs/r1/cases/01/store.sqlite3-wal", b"x", 0o644)),
-    ),
+    row("file-extra", "added", Own, Disk(|root| write(root, "more.txt", b"more\n"))),
+    row("file-extra", "added in a folder of its own", Own, Disk(|root| write(root, "new/more.txt", b"x"))),
+    row("file-extra", "added to a run", Historical, Disk(|root| write(root, "@a/case-03/more", b"x"))),
+    row("file-extra", "a journal added", Own, Disk(|root| write(root, "@r/cases/01/store.sqlite3-wal", b"x"))),
     row(
         "file-extra",
         "not listed",
@@ -183,28 +113,16 @@ const TREES: &[Row] = &[
         }),
     ),
     row("file-size", "recorded", Own, Manifest(|m| *of(m, "README.md", "size") = json!(9))),
-    row("file-changed", "one byte", Own, Disk(|root| export::write_file(root, "README.md", b"made uP\n", 0o644))),
-    row("file-changed", "cut", Own, Disk(|root| export::write_file(root, "README.md", b"made", 0o644))),
-    row("file-changed", "cut", Historical, Disk(|root| export::write_file(root, "README.md", b"made", 0o644))),
+    row("file-changed", "one byte", Own, Disk(|root| write(root, "README.md", b"made uP\n"))),
+    row("file-changed", "cut", Own, Disk(|root| write(root, "README.md", b"made"))),
+    row("file-changed", "cut", Historical, Disk(|root| write(root, "README.md", b"made"))),
     row(
         "file-changed",
         "a transcript",
         Historical,
-        Disk(|root| {
-            export::write_file(
-                root,
-                "docs/raw/attempt-20260922T220129Z-1790114489061895000/case-03/server.transcript.log",
-                b"> {}\n",
-                0o644,
-            )
-        }),
+        Disk(|root| write(root, "@a/case-03/server.transcript.log", b"> {}\n")),
     ),
-    row(
-        "file-changed",
-        "a transcript",
-        Own,
-        Disk(|root| export::write_file(root, "matrices/small/runs/r1/cases/03/server.transcript.jsonl", b"x", 0o644)),
-    ),
+    row("file-changed", "a transcript", Own, Disk(|root| write(root, "@r/cases/03/server.transcript.jsonl", b"x"))),
     row("file-changed", "recorded", Own, Manifest(|m| *of(m, "README.md", "sha256") = json!(Sha256::of(b"x")))),
     row("file-blob", "recorded", Own, Manifest(|m| *of(m, "README.md", "git_blob") = json!("0".repeat(40)))),
     row(
@@ -251,7 +169,7 @@ const MANIFESTS: &[Row] = &[
         "omissions",
         Own,
         Manifest(|m| {
-            m["omissions"] = json!(["b", "a"].map(|path| json!({"path": path, "reason": "x", "sha256": null})))
+            m["omissions"] = json!(["b", "a"].map(|path| json!({"path": path, "reason": "x", "sha256": null})));
         }),
     ),
     row("manifest-count", "files", Historical, Manifest(|m| m["exported_file_count"] = json!(1))),
@@ -381,7 +299,7 @@ const RUNS: &[Row] = &[
             p["retained_runs"]
                 .as_array_mut()
                 .unwrap()
-                .push(json!({"path": "matrices/small/runs/r2", "spec": "matrices/small/matrix.json"}))
+                .push(json!({"path": "matrices/small/runs/r2", "spec": "matrices/small/matrix.json"}));
         }),
     ),
     row("run-missing", "its head is gone", Own, Record(|t| t.remove_in_run("run.json"))),
@@ -430,7 +348,7 @@ const RUNS: &[Row] = &[
             with_more(t, |r| {
                 r["case"] = json!("04");
                 r["artifacts"] = json!({});
-            })
+            });
         }),
     ),
     row(
@@ -441,7 +359,7 @@ const RUNS: &[Row] = &[
             with_more(t, |r| {
                 r["case_id"] = json!("04");
                 r["artifact_hashes"] = json!({});
-            })
+            });
         }),
     ),
     row("run-expectation-differs", "expected", Own, Record(|t| t.edit_result(2, |r| r["expected"] = json!("x")))),
@@ -460,7 +378,7 @@ const RUNS: &[Row] = &[
             t.edit_result(2, |r| {
                 r["status"] = json!("machinery_error");
                 r["error"] = json!("x");
-            })
+            });
         }),
     ),
     row(
@@ -530,6 +448,22 @@ fn with_more(tree: &mut Tree, change: fn(&mut Value)) {
     change(&mut more);
     results.push(more);
     tree.put_results(&results);
+}
+
+/// A path of the made attempt (`@a/`), of the made run (`@r/`), or of the tree.
+fn named(path: &str) -> String {
+    let attempt =
+        path.strip_prefix("@a/").map(|name| format!("docs/raw/attempt-20260922T220129Z-1790114489061895000/{name}"));
+    let run = path.strip_prefix("@r/").map(|name| format!("matrices/small/runs/r1/{name}"));
+    attempt.or(run).unwrap_or_else(|| path.to_owned())
+}
+
+fn remove(root: &Path, path: &str) {
+    std::fs::remove_file(root.join(named(path))).unwrap();
+}
+
+fn write(root: &Path, path: &str, bytes: &[u8]) {
+    export::write_file(root, &named(path), bytes, 0o644);
 }
 
 fn chmod(root: &Path, path: &str, mode: u32) {

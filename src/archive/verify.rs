@@ -3,7 +3,7 @@
 //! Refuses to call anything held that was not judged: that is undecided. Invariant: the verdict follows from the
 //! findings and from what was left unjudged, and from nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::digest::Sha256;
@@ -13,8 +13,7 @@ use crate::limits::Limits;
 use crate::manifest::{self, MANIFEST, Manifest, Receipt};
 use crate::policy::Policy;
 use crate::run::{self, RunReport};
-use crate::tree::{Inventory, Progress};
-use crate::zip::Form;
+use crate::tree::{Form, Inventory, Progress};
 
 /// What to verify, and against what.
 #[derive(Debug, Clone, Copy)]
@@ -156,7 +155,7 @@ fn check_manifest(
             Manifest::Own(_) => Form::Canonical,
             Manifest::Historical(_) => Form::Historical,
         };
-        verification.findings.extend(inventory.check_form(form)?);
+        verification.findings.extend(inventory.check_form(form).cloned());
     }
     verification.manifest = Some(manifest);
     Ok(())
@@ -187,8 +186,6 @@ struct Retained {
     path: String,
     spec: Option<String>,
     failed_evidence: bool,
-    derivatives: BTreeMap<String, Sha256>,
-    disclosed: BTreeMap<String, String>,
 }
 
 /// The runs that the manifest names, then those that the policy names besides.
@@ -198,26 +195,10 @@ fn retained(manifest: &Manifest, policy: Option<Policy>) -> Result<Vec<Retained>
         (None, Manifest::Historical(_)) => Policy::for_project(manifest.project())?,
         (None, Manifest::Own(_)) => None,
     };
-    let derivatives: BTreeMap<String, Sha256> = manifest
-        .declared()
-        .filter_map(|file| {
-            let path = file.path.as_str();
-            Some((path.to_owned(), manifest.derivative(path)?.private_sha256))
-        })
-        .collect();
-    let disclosed: BTreeMap<String, String> = match manifest {
-        Manifest::Own(own) => {
-            let omissions = own.document().omissions.iter();
-            omissions.map(|omission| (omission.path.to_string(), omission.reason.clone())).collect()
-        }
-        Manifest::Historical(_) => BTreeMap::new(),
-    };
     let make = |path: &str, spec: Option<&str>, failed_evidence| Retained {
         path: path.to_owned(),
         spec: spec.map(str::to_owned),
         failed_evidence,
-        derivatives: derivatives.clone(),
-        disclosed: disclosed.clone(),
     };
     let mut retained: Vec<Retained> = manifest
         .runs()
@@ -247,6 +228,11 @@ fn check_runs(
         let message = "the release names no retained run, so nothing was judged but its inventory";
         verification.not_judged.push(message.to_owned());
     }
+    let Some(manifest) = &verification.manifest else { return Ok(()) };
+    let private = manifest.derivatives().into_iter();
+    let derivatives = private.map(|(path, derivative)| (path.to_owned(), derivative.private_sha256)).collect();
+    let omissions = manifest.omissions().iter();
+    let disclosed = omissions.map(|omission| (omission.path.to_string(), omission.reason.clone())).collect();
     let told = told(&verification.findings);
     for wanted in retained {
         let below = format!("{}/", wanted.path);
@@ -260,8 +246,8 @@ fn check_runs(
         let request = run::Request {
             run: &wanted.path,
             spec: wanted.spec.as_deref(),
-            derivatives: &wanted.derivatives,
-            disclosed: &wanted.disclosed,
+            derivatives: &derivatives,
+            disclosed: &disclosed,
             told: &told,
         };
         let mut report = run::load(inventory, &request, limits)?;

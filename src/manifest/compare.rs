@@ -21,16 +21,19 @@ type Unlisted<'a> = BTreeMap<Sha256, &'a EntryName>;
 /// Holds a tree against its manifest.
 pub fn compare(manifest: &Manifest, inventory: &Inventory, limits: &Limits) -> Findings {
     let mut findings = Findings::new(limits.max_findings);
-    let declared: BTreeMap<&str, Declared<'_>> =
-        manifest.declared().map(|declared| (declared.path.as_str(), declared)).collect();
+    // Sorted, so that a path is found by halves; a map would take as much memory again.
+    let mut declared: Vec<Declared<'_>> = manifest.declared().collect();
+    declared.sort_by(|a, b| a.path.cmp(b.path));
+    declared.dedup_by(|a, b| a.path == b.path);
     let unlisted: Vec<_> = inventory.files().filter(|(file, _)| is_unlisted(file, &declared)).collect();
     let contents: Unlisted<'_> = unlisted.iter().map(|(file, digests)| (digests.sha256, &file.name)).collect();
     let mut missing = BTreeMap::new();
-    for (path, declared) in &declared {
+    for declared in &declared {
+        let path = declared.path.as_str();
         if let Some((file, digests)) = inventory.file(path) {
             check_file(declared, file, digests, &mut findings);
         } else {
-            missing.insert(declared.sha256, *path);
+            missing.insert(declared.sha256, path);
             findings.push(absent(declared, &contents));
         }
     }
@@ -44,9 +47,12 @@ pub fn compare(manifest: &Manifest, inventory: &Inventory, limits: &Limits) -> F
     findings
 }
 
-fn is_unlisted(file: &TreeFile, declared: &BTreeMap<&str, Declared<'_>>) -> bool {
-    let name = file.name.as_str();
-    name != MANIFEST && !declared.contains_key(name) && !is_git_metadata(&file.name)
+fn is_unlisted(file: &TreeFile, declared: &[Declared<'_>]) -> bool {
+    file.name.as_str() != MANIFEST && !is_listed(&file.name, declared) && !is_git_metadata(&file.name)
+}
+
+fn is_listed(name: &EntryName, declared: &[Declared<'_>]) -> bool {
+    declared.binary_search_by(|declared| declared.path.cmp(name)).is_ok()
 }
 
 fn absent(declared: &Declared<'_>, unlisted: &Unlisted<'_>) -> Finding {
@@ -103,13 +109,13 @@ fn mode_differs(path: &str, recorded: Mode, computed: Option<u32>) -> Option<Fin
     Some(Finding::new(Code::TreeMode, Place::entry(path), message).values(recorded, shown))
 }
 
-fn check_folders(declared: &BTreeMap<&str, Declared<'_>>, inventory: &Inventory, findings: &mut Findings) {
-    let needed: BTreeSet<&str> = declared.values().flat_map(|declared| declared.path.parents()).collect();
+fn check_folders(declared: &[Declared<'_>], inventory: &Inventory, findings: &mut Findings) {
+    let needed: BTreeSet<&str> = declared.iter().flat_map(|declared| declared.path.parents()).collect();
     let filled: BTreeSet<&str> = inventory.files().flat_map(|(file, _)| file.name.parents()).collect();
     for folder in inventory.folders() {
         let name = folder.as_str();
         // A folder of files that are not listed is told with them.
-        let is_told = filled.contains(name) || declared.contains_key(name) || is_git_metadata(folder);
+        let is_told = filled.contains(name) || is_listed(folder, declared) || is_git_metadata(folder);
         if needed.contains(name) || is_told {
             continue;
         }

@@ -22,6 +22,8 @@ pub use own::{Derivative, Document, File, Kind, Omission, Own, Role, Run, RunFau
 pub use read::read;
 pub use receipt::{FORMAT as RECEIPT_FORMAT, Receipt};
 
+use std::collections::BTreeMap;
+
 use crate::digest::{GitBlob, Sha256};
 use crate::document::shown;
 use crate::form::{Mode, ObjectId, Timestamp};
@@ -129,13 +131,13 @@ impl Manifest {
         own.chain(historical.into_iter().flat_map(|all| all.files().iter().map(HistoricalFile::declared)))
     }
 
-    /// What is known of the redaction of the file at `path`; in the historical formats, what the policy approved.
-    pub fn derivative(&self, path: &str) -> Option<&Derivative> {
+    /// What is known of the redacted files; in the historical formats, what the policy approved.
+    pub fn derivatives(&self) -> BTreeMap<&str, &Derivative> {
         match self {
-            Self::Own(own) => {
-                own.derivatives().find(|(name, _)| name.as_str() == path).map(|(_, derivative)| derivative)
+            Self::Own(own) => own.derivatives().map(|(path, derivative)| (path.as_str(), derivative)).collect(),
+            Self::Historical(all) => {
+                all.derivatives().iter().map(|(path, derivative)| (path.as_str(), derivative)).collect()
             }
-            Self::Historical(historical) => historical.derivatives().get(path),
         }
     }
 

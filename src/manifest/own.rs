@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Write;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Declared;
 use super::paths::{self, at};
-use crate::digest::{GitBlob, Sha256};
+use crate::digest::{ContentHasher, GitBlob, Sha256};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings};
 use crate::form::{self, Mode, NotTheForm, ObjectId, Project, Timestamp};
@@ -22,30 +23,33 @@ use crate::name::EntryName;
 pub(super) const FORMAT: &str = "exhibit-manifest/1";
 
 /// The document, field by field. Every field stands in the file, null where there is nothing.
+///
+/// Here and in what it holds fields are declared in the order of their names: that is the canonical order (RFC 8785), so
+/// that what `serde_json` writes is canonical as it streams. A test holds it against an implementation of the RFC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// Name and major version.
-    pub format: Version1,
-    /// What the tree is.
-    pub kind: Kind,
-    /// The project's name.
-    pub project: Project,
-    /// Where the files come from, if from a commit.
-    #[serde(deserialize_with = "json::object_or_null")]
-    pub source: Option<Source>,
     /// The time of the commit or the run; never of the writing.
     #[serde(deserialize_with = "json::nullable")]
     pub created: Option<Timestamp>,
     /// Every file of the tree but the manifest, sorted by path bytes.
     #[serde(deserialize_with = "json::objects")]
     pub files: Vec<File>,
+    /// Name and major version.
+    pub format: Version1,
+    /// What the tree is.
+    pub kind: Kind,
     /// What was left out, sorted by path bytes.
     #[serde(deserialize_with = "json::objects")]
     pub omissions: Vec<Omission>,
+    /// The project's name.
+    pub project: Project,
     /// The runs that the tree holds, sorted by path bytes.
     #[serde(deserialize_with = "json::objects")]
     pub runs: Vec<Run>,
+    /// Where the files come from, if from a commit.
+    #[serde(deserialize_with = "json::object_or_null")]
+    pub source: Option<Source>,
 }
 
 /// `exhibit-manifest/1`.
@@ -78,22 +82,22 @@ pub struct Source {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
+    /// How it was redacted, if it was.
+    #[serde(deserialize_with = "json::object_or_null")]
+    pub derivative: Option<Box<Derivative>>,
+    /// The git blob id of its content.
+    pub git_blob: GitBlob,
+    /// Its permission bits.
+    pub mode: Mode,
     /// Its name from the tree's root.
     pub path: EntryName,
+    /// What it is for.
+    pub role: Role,
+    /// The digest of its content.
+    pub sha256: Sha256,
     /// Bytes of its content.
     #[serde(deserialize_with = "form::integer")]
     pub size: u64,
-    /// Its permission bits.
-    pub mode: Mode,
-    /// The digest of its content.
-    pub sha256: Sha256,
-    /// The git blob id of its content.
-    pub git_blob: GitBlob,
-    /// What it is for.
-    pub role: Role,
-    /// How it was redacted, if it was.
-    #[serde(deserialize_with = "json::object_or_null")]
-    pub derivative: Option<Derivative>,
 }
 
 /// What a file is for.
@@ -134,22 +138,22 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Derivative {
-    /// The name of the rule that was applied.
-    #[serde(deserialize_with = "form::filled")]
-    pub rule: String,
     /// What it matched up to, where that may be told.
     #[serde(deserialize_with = "json::nullable")]
     pub matched_prefix: Option<String>,
     /// How often it matched, where that is known.
     #[serde(deserialize_with = "form::integer_or_null")]
     pub occurrences: Option<u64>,
-    /// The digest of the private original: an assertion.
-    pub private_sha256: Sha256,
     /// The git blob id of the private original: an assertion.
     #[serde(deserialize_with = "json::nullable")]
     pub private_git_blob: Option<GitBlob>,
+    /// The digest of the private original: an assertion.
+    pub private_sha256: Sha256,
     /// The digest of what was published.
     pub public_sha256: Sha256,
+    /// The name of the rule that was applied.
+    #[serde(deserialize_with = "form::filled")]
+    pub rule: String,
 }
 
 /// A file that was left out.
@@ -170,22 +174,22 @@ pub struct Omission {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Its folder from the tree's root.
-    pub path: EntryName,
-    /// Its matrix, if the tree holds it.
-    #[serde(deserialize_with = "json::nullable")]
-    pub matrix: Option<EntryName>,
     /// Its dialect, if the tree holds it.
     #[serde(deserialize_with = "json::nullable")]
     pub dialect: Option<EntryName>,
+    /// What was wrong with it: nothing exactly where it is coherent.
+    #[serde(deserialize_with = "json::objects")]
+    pub faults: Vec<RunFault>,
+    /// Its matrix, if the tree holds it.
+    #[serde(deserialize_with = "json::nullable")]
+    pub matrix: Option<EntryName>,
+    /// Its folder from the tree's root.
+    pub path: EntryName,
     /// The sources that it was made from, if the tree holds them.
     #[serde(deserialize_with = "json::nullable")]
     pub source_snapshot: Option<EntryName>,
     /// What its check said when it was frozen.
     pub standing: Standing,
-    /// What was wrong with it: nothing exactly where it is coherent.
-    #[serde(deserialize_with = "json::objects")]
-    pub faults: Vec<RunFault>,
 }
 
 /// What the check of a run said when it was frozen.
@@ -230,19 +234,16 @@ impl Own {
         if let Some(finding) = findings.iter().next() {
             return Err(Error::WouldNotVerify(finding.message.clone()));
         }
-        let content_id = Sha256::of(&canonical(&document)?);
+        let content_id = content_id(&document)?;
         Ok(Self { document, content_id })
     }
 
-    /// The manifest in the file `bytes`, whose document was read.
-    pub(super) fn read(document: Document, bytes: &[u8], findings: &mut Findings) -> Result<Self, Error> {
-        let canonical = canonical(&document)?;
-        let content_id = Sha256::of(&canonical);
-        if canonical != bytes {
-            let same = canonical.iter().zip(bytes).take_while(|(ours, theirs)| ours == theirs).count();
-            let message = format!("the manifest is not in canonical form from byte {same} on");
-            let finding = Finding::new(Code::ManifestCanonical, at(""), message);
-            findings.push(finding.values(Sha256::of(bytes), content_id));
+    /// The manifest whose document was read from a file with the digest `recorded`.
+    pub(super) fn read(document: Document, recorded: Sha256, findings: &mut Findings) -> Result<Self, Error> {
+        let content_id = content_id(&document)?;
+        if content_id != recorded {
+            let message = "the manifest is not in canonical form: its bytes are others than its content's";
+            findings.push(Finding::new(Code::ManifestCanonical, at(""), message).values(recorded, content_id));
         }
         check(&document, findings);
         Ok(Self { document, content_id })
@@ -268,12 +269,14 @@ impl Own {
     /// # Errors
     /// None in practice: every value has a JSON form.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        canonical(&self.document)
+        let mut bytes = Vec::new();
+        write_canonical(&self.document, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// The redacted files.
     pub fn derivatives(&self) -> impl Iterator<Item = (&EntryName, &Derivative)> {
-        self.document.files.iter().filter_map(|file| Some((&file.path, file.derivative.as_ref()?)))
+        self.document.files.iter().filter_map(|file| Some((&file.path, file.derivative.as_deref()?)))
     }
 }
 
@@ -284,8 +287,15 @@ impl File {
     }
 }
 
-fn canonical(document: &Document) -> Result<Vec<u8>, Error> {
-    json::canonical(document).map_err(|e| Error::WouldNotVerify(format!("the manifest: {e}")))
+/// Hashes the canonical bytes as they are written, without keeping them.
+fn content_id(document: &Document) -> Result<Sha256, Error> {
+    let mut hasher = ContentHasher::new(0, false);
+    write_canonical(document, &mut hasher)?;
+    Ok(hasher.finish().sha256)
+}
+
+fn write_canonical(document: &Document, out: impl Write) -> Result<(), Error> {
+    serde_json::to_writer(out, document).map_err(|e| Error::WouldNotVerify(format!("the manifest: {e}")))
 }
 
 /// What the types can't hold.

@@ -3,8 +3,11 @@
 //! Refuses to go on with a document that has two meanings. Invariant: the manifest is read as JSON of one meaning
 //! before any field of it counts, and a manifest that is returned has the types of its format throughout.
 
-use serde::Deserialize;
+use std::io::{self, BufReader, Read};
+
 use serde::de::DeserializeOwned;
+
+use crate::digest::Sha256;
 
 use super::{Historical, Kind, MANIFEST, Manifest, Own, approval, historical, own};
 use crate::document::{is_newer, major_of, shown};
@@ -17,12 +20,6 @@ use crate::tree::Inventory;
 
 /// The formats that are read.
 const KNOWN: &str = "exhibit-manifest/1 and public-source-export-v3";
-
-/// Just enough of a manifest to tell its format; a later format may have any other field.
-#[derive(Deserialize)]
-struct Probe {
-    format: String,
-}
 
 /// Reads the manifest of a tree. There is none where the findings say that it can't be read.
 /// `policy` is the one that the user gave: a release must redact exactly what it approved. Without it a historical release
@@ -40,19 +37,18 @@ pub fn read(
     if inventory.file(MANIFEST).is_none() {
         return Err(missing(inventory));
     }
-    let bytes = inventory.read(MANIFEST, limits.max_manifest)?;
-    let format = match probe(&bytes, limits) {
-        Ok(format) => format,
-        Err(fault) => {
-            findings.push(finding(fault));
-            return Ok((None, findings));
-        }
+    let recorded = within_limit(inventory, limits)?;
+    let checked = stream(inventory, |reader| json::check_format(reader, limits.max_depth))?;
+    let Some(format) = kept(checked, &mut findings) else { return Ok((None, findings)) };
+    let Some(format) = format else {
+        findings.push(Finding::new(Code::ManifestField, Place::entry(MANIFEST).pointer("/format"), NO_FORMAT));
+        return Ok((None, findings));
     };
     let manifest = match format.as_str() {
-        own::FORMAT => typed(&bytes, &mut findings)
-            .map(|document| Own::read(document, &bytes, &mut findings).map(Manifest::Own))
+        own::FORMAT => typed(inventory, &mut findings)?
+            .map(|document| Own::read(document, recorded, &mut findings).map(Manifest::Own))
             .transpose()?,
-        historical::FORMAT => match typed(&bytes, &mut findings) {
+        historical::FORMAT => match typed(inventory, &mut findings)? {
             Some(wire) => Some(Manifest::Historical(Historical::read(wire, policy, &mut findings)?)),
             None => None,
         },
@@ -77,14 +73,59 @@ fn same_project(project: &str, policy: &Policy) -> Result<(), Error> {
     )))
 }
 
-fn probe(bytes: &[u8], limits: &Limits) -> Result<String, Fault> {
-    json::check(bytes, limits.max_depth)?;
-    json::read_checked::<Object<Probe>>(bytes, Code::ManifestField).map(|probe| probe.0.format)
+const NO_FORMAT: &str = "the manifest: it is no object with a field format that is a string";
+
+/// The digest of the manifest's bytes, where there are not too many of them.
+fn within_limit(inventory: &Inventory, limits: &Limits) -> Result<Sha256, Error> {
+    let Some((file, digests)) = inventory.file(MANIFEST) else { return Err(missing(inventory)) };
+    if file.size > limits.max_manifest {
+        let why = format!("it is larger than {} bytes", limits.max_manifest);
+        return Err(Error::io("read", &inventory.path().join(MANIFEST))(io::Error::other(why)));
+    }
+    Ok(digests.sha256)
 }
 
-fn typed<T: DeserializeOwned>(bytes: &[u8], findings: &mut Findings) -> Option<T> {
-    match json::read_checked::<Object<T>>(bytes, Code::ManifestField) {
-        Ok(document) => Some(document.0),
+/// Reads the manifest once, to its end, without keeping it: a manifest has a few hundred bytes for each file of a tree.
+fn stream<T>(
+    inventory: &Inventory,
+    read: impl FnOnce(&mut dyn Read) -> Result<T, Fault>,
+) -> Result<Result<T, Fault>, Error> {
+    let path = inventory.path().join(MANIFEST);
+    let reader = BufReader::with_capacity(1 << 16, inventory.open_file(MANIFEST)?);
+    let mut reader = Noting { reader, failure: None };
+    let outcome = read(&mut reader);
+    // Only at its end does the reader tell whether the content is the one that was hashed.
+    let rest = io::copy(&mut reader, &mut io::sink());
+    match reader.failure.map(Err).unwrap_or(rest) {
+        Ok(_) => Ok(outcome),
+        Err(error) => Err(Error::io("read", &path)(error)),
+    }
+}
+
+/// Keeps the system's refusal, which a JSON reader turns into a fault of the document.
+struct Noting<R> {
+    reader: R,
+    failure: Option<io::Error>,
+}
+
+impl<R: Read> Read for Noting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer).map_err(|error| {
+            let again = io::Error::from(error.kind());
+            self.failure = Some(error);
+            again
+        })
+    }
+}
+
+fn typed<T: DeserializeOwned>(inventory: &Inventory, findings: &mut Findings) -> Result<Option<T>, Error> {
+    let read = stream(inventory, |reader| json::read_checked::<Object<T>>(reader, Code::ManifestField))?;
+    Ok(kept(read, findings).map(|document| document.0))
+}
+
+fn kept<T>(read: Result<T, Fault>, findings: &mut Findings) -> Option<T> {
+    match read {
+        Ok(value) => Some(value),
         Err(fault) => {
             findings.push(finding(fault));
             None

@@ -30,7 +30,7 @@ pub(super) fn file(path: &str, content: &str) -> File {
         sha256: Sha256::of(content.as_bytes()),
         git_blob: GitBlob::of(content.as_bytes()),
         role: Role::Other,
-        derivative,
+        derivative: derivative.map(Box::new),
     }
 }
 

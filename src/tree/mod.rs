@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
 use crate::name::{self, EntryName};
-use crate::zip::{Archive, Form};
+use crate::zip::{Archive, Contents};
 
 /// One regular file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,15 @@ pub enum Step {
     Bytes(u64),
 }
 
+/// How a tree of a format is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// exhibit's own: nothing is free but the deflate streams.
+    Canonical,
+    /// The historical exports': sorted, deflated, one fixed date, Unix modes, files only.
+    Historical,
+}
+
 /// Called with each step; from several threads.
 pub type Progress<'a> = &'a (dyn Fn(Step) + Sync);
 
@@ -56,12 +65,26 @@ pub struct Inventory {
 enum Origin {
     Folder,
     Packed {
-        archive: Archive,
+        contents: Contents,
         /// The one folder at the archive's root.
         root: String,
         /// No finding was made in it.
         sound: bool,
+        forms: Forms,
     },
+}
+
+/// What keeps a packing from having each form.
+#[derive(Debug, Default)]
+struct Forms {
+    canonical: Option<Finding>,
+    historical: Option<Finding>,
+}
+
+impl Forms {
+    fn of(archive: &Archive) -> Result<Self, Error> {
+        Ok(Self { canonical: archive.check_canonical()?, historical: archive.check_historical() })
+    }
 }
 
 impl Inventory {
@@ -155,10 +178,7 @@ impl Inventory {
         let (file, digests) = self.file(name).ok_or_else(missing)?;
         let inner: Box<dyn Read + '_> = match &self.origin {
             Origin::Folder => Box::new(folder::open(&path)?),
-            Origin::Packed { archive, .. } => {
-                let entry = archive.entries().get(file.index).ok_or_else(missing)?;
-                Box::new(archive.content(entry).ok_or_else(missing)?)
-            }
+            Origin::Packed { contents, .. } => Box::new(contents.open(file.index).ok_or_else(missing)?),
         };
         let hasher = Some(ContentHasher::new(file.size, false));
         Ok(Box::new(Again { inner, hasher, hashed: digests.sha256 }))
@@ -185,8 +205,8 @@ impl Inventory {
     /// # Errors
     /// What can't be read, and a file that changed since it was opened.
     pub fn packed_digest(&self) -> Result<Option<(Sha256, u64)>, Error> {
-        let Origin::Packed { archive, .. } = &self.origin else { return Ok(None) };
-        let source = archive.source();
+        let Origin::Packed { contents, .. } = &self.origin else { return Ok(None) };
+        let source = contents.source();
         let mut hasher = ContentHasher::new(source.len(), false);
         let mut window = source.window(0, source.len());
         let mut buffer = vec![0; 1 << 16];
@@ -201,13 +221,11 @@ impl Inventory {
     }
 
     /// Holds the packing against the form that its manifest's format implies. A folder has none.
-    ///
-    /// # Errors
-    /// What can't be read.
-    pub fn check_form(&self, form: Form) -> Result<Option<Finding>, Error> {
-        match &self.origin {
-            Origin::Folder => Ok(None),
-            Origin::Packed { archive, .. } => archive.check_form(form),
+    pub fn check_form(&self, form: Form) -> Option<&Finding> {
+        match (&self.origin, form) {
+            (Origin::Folder, _) => None,
+            (Origin::Packed { forms, .. }, Form::Canonical) => forms.canonical.as_ref(),
+            (Origin::Packed { forms, .. }, Form::Historical) => forms.historical.as_ref(),
         }
     }
 

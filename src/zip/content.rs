@@ -31,41 +31,54 @@ impl Default for Buffers {
     }
 }
 
+/// Where an entry's content is and what it should be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Located {
+    data: Option<u64>,
+    method: Method,
+    compressed: u64,
+    size: u64,
+    crc: u32,
+}
+
+impl Located {
+    pub(super) fn of(entry: &Entry) -> Self {
+        let Entry { data, method, compressed, size, crc, .. } = *entry;
+        Self { data, method, compressed, size, crc }
+    }
+}
+
 /// Why a content is not the recorded one.
 pub(super) type Fault = (Code, String);
 
 /// An entry's content as a stream. Ends early on a fault, which [`Content::finish`] then tells.
 pub(super) struct Content<'a> {
     window: Window<'a>,
-    method: Method,
+    located: Located,
     buffers: Buffers,
     /// Input bytes in the buffer: `[start, end)`.
     pending: (usize, usize),
-    size: u64,
     given: u64,
     crc: crc32fast::Hasher,
-    recorded_crc: u32,
     ended: bool,
     fault: Option<Fault>,
 }
 
 impl<'a> Content<'a> {
     /// The content of an entry whose local record is in order; none otherwise.
-    pub(super) fn open(source: &'a Source, entry: &Entry, mut buffers: Buffers) -> Option<Self> {
-        let data = entry.data?;
-        if matches!(entry.method, Method::Other(_)) {
+    pub(super) fn open(source: &'a Source, located: Located, mut buffers: Buffers) -> Option<Self> {
+        let data = located.data?;
+        if matches!(located.method, Method::Other(_)) {
             return None;
         }
         buffers.inflate.reset(false);
         Some(Self {
-            window: source.window(data, data.saturating_add(entry.compressed)),
-            method: entry.method,
+            window: source.window(data, data.saturating_add(located.compressed)),
+            located,
             buffers,
             pending: (0, 0),
-            size: entry.size,
             given: 0,
             crc: crc32fast::Hasher::new(),
-            recorded_crc: entry.crc,
             ended: false,
             fault: None,
         })
@@ -85,7 +98,8 @@ impl<'a> Content<'a> {
 
     fn read_deflated(&mut self, out: &mut [u8]) -> io::Result<usize> {
         // One byte over the recorded size shows that there is more; no reader needs to see the rest.
-        let wanted = usize::try_from(self.size.saturating_sub(self.given).saturating_add(1)).unwrap_or(usize::MAX);
+        let wanted =
+            usize::try_from(self.located.size.saturating_sub(self.given).saturating_add(1)).unwrap_or(usize::MAX);
         let wanted = wanted.min(out.len());
         let Some(out) = out.get_mut(..wanted) else { return Ok(0) };
         loop {
@@ -130,14 +144,15 @@ impl<'a> Content<'a> {
     }
 
     fn fault_of_whole(&self) -> Option<Fault> {
-        if self.given != self.size {
-            let more = if self.given > self.size { "more than " } else { "" };
-            let what = format!("has {more}{} bytes, recorded are {}", self.given.min(self.size), self.size);
+        if self.given != self.located.size {
+            let more = if self.given > self.located.size { "more than " } else { "" };
+            let what =
+                format!("has {more}{} bytes, recorded are {}", self.given.min(self.located.size), self.located.size);
             return Some((Code::ZipContentSize, what));
         }
         let crc = self.crc.clone().finalize();
-        (crc != self.recorded_crc).then(|| {
-            let what = format!("has a content with CRC {crc:08x}, recorded is {:08x}", self.recorded_crc);
+        (crc != self.located.crc).then(|| {
+            let what = format!("has a content with CRC {crc:08x}, recorded is {:08x}", self.located.crc);
             (Code::ZipContentCrc, what)
         })
     }
@@ -148,14 +163,14 @@ impl Read for Content<'_> {
         if self.ended || out.is_empty() {
             return Ok(0);
         }
-        let count = match self.method {
+        let count = match self.located.method {
             Method::Stored => self.read_stored(out)?,
             Method::Deflated => self.read_deflated(out)?,
             Method::Other(_) => 0,
         };
         self.crc.update(out.get(..count).unwrap_or_default());
         self.given += count as u64;
-        if self.given > self.size {
+        if self.given > self.located.size {
             self.ended = true;
         }
         Ok(count)
@@ -174,7 +189,7 @@ pub(super) fn digest(
     spare: &mut Spare,
 ) -> Result<Option<Result<ContentDigests, Fault>>, Error> {
     let buffers = spare.buffers.take().unwrap_or_default();
-    let Some(mut content) = Content::open(source, entry, buffers) else { return Ok(None) };
+    let Some(mut content) = Content::open(source, Located::of(entry), buffers) else { return Ok(None) };
     let mut hasher = ContentHasher::new(entry.size, git_blob);
     loop {
         let count = content.read(&mut spare.output).map_err(Error::io("read", source.path()))?;

@@ -39,6 +39,7 @@ mod write;
 use std::io::Read;
 use std::path::Path;
 
+use content::{Content, Located};
 use rayon::prelude::*;
 
 use crate::digest::ContentDigests;
@@ -50,15 +51,6 @@ use crate::name::{self, EntryName};
 pub use entry::{Entry, Method, Name};
 pub use source::{Source, Window};
 pub use write::Writer;
-
-/// How an archive of a format is packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// exhibit's own: nothing is free but the deflate streams.
-    Canonical,
-    /// The historical exports': sorted, deflated, one fixed date, Unix modes, files only.
-    Historical,
-}
 
 /// A ZIP file whose records have been read.
 #[derive(Debug)]
@@ -130,11 +122,6 @@ impl Archive {
         Ok(self.entries.iter().zip(outcomes).map(keep).collect())
     }
 
-    /// An entry's content as a stream, unchecked: for contents that [`Archive::digest_all`] has passed.
-    pub fn content(&self, entry: &Entry) -> Option<impl Read + '_> {
-        content::Content::open(&self.source, entry, content::Buffers::default())
-    }
-
     /// Holds every structural byte against the canonical form, for an archive without findings that claims it.
     ///
     /// # Errors
@@ -143,15 +130,14 @@ impl Archive {
         canonical::check(&self.source, &self.entries, self.directory)
     }
 
-    /// Holds the packing of an archive without findings against a form.
-    ///
-    /// # Errors
-    /// What can't be read.
-    pub fn check_form(&self, form: Form) -> Result<Option<Finding>, Error> {
-        match form {
-            Form::Canonical => self.check_canonical(),
-            Form::Historical => Ok(historical::check(&self.entries)),
-        }
+    /// Holds the packing of an archive without findings against the historical exports'.
+    pub fn check_historical(&self) -> Option<Finding> {
+        historical::check(&self.entries)
+    }
+
+    /// Lets go of the records and keeps what reading contents needs.
+    pub fn into_contents(self) -> Contents {
+        Contents { located: self.entries.iter().map(Located::of).collect(), source: self.source }
     }
 
     fn check_names(&self, findings: &mut Findings) {
@@ -198,6 +184,25 @@ impl Archive {
             self.entries.iter_mut().for_each(|entry| entry.data = None);
         }
         findings.extend(too_much);
+    }
+}
+
+/// The contents of an archive, by the positions of their entries.
+#[derive(Debug)]
+pub struct Contents {
+    source: Source,
+    located: Vec<Located>,
+}
+
+impl Contents {
+    /// The file itself.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// A content as a stream, unchecked: for contents that [`Archive::digest_all`] has passed.
+    pub fn open(&self, index: usize) -> Option<impl Read + '_> {
+        Content::open(&self.source, *self.located.get(index)?, content::Buffers::default())
     }
 }
 
