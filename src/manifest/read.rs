@@ -96,7 +96,7 @@ fn stream<T>(
     let outcome = read(&mut reader);
     // Only at its end does the reader tell whether the content is the one that was hashed.
     let rest = io::copy(&mut reader, &mut io::sink());
-    match reader.failure.map(Err).unwrap_or(rest) {
+    match reader.failure.map_or(rest, Err) {
         Ok(_) => Ok(outcome),
         Err(error) => Err(Error::io("read", &path)(error)),
     }

@@ -64,14 +64,17 @@ pub struct Inventory {
 #[derive(Debug)]
 enum Origin {
     Folder,
-    Packed {
-        contents: Contents,
-        /// The one folder at the archive's root.
-        root: String,
-        /// No finding was made in it.
-        sound: bool,
-        forms: Forms,
-    },
+    Packed(Box<Packed>),
+}
+
+#[derive(Debug)]
+struct Packed {
+    contents: Contents,
+    /// The one folder at the archive's root.
+    root: String,
+    /// No finding was made in it.
+    sound: bool,
+    forms: Forms,
 }
 
 /// What keeps a packing from having each form.
@@ -130,7 +133,7 @@ impl Inventory {
     pub fn is_sound(&self) -> bool {
         match &self.origin {
             Origin::Folder => true,
-            Origin::Packed { sound, .. } => *sound,
+            Origin::Packed(packed) => packed.sound,
         }
     }
 
@@ -143,7 +146,7 @@ impl Inventory {
     pub fn root(&self) -> Option<&str> {
         match &self.origin {
             Origin::Folder => None,
-            Origin::Packed { root, .. } => Some(root),
+            Origin::Packed(packed) => Some(&packed.root),
         }
     }
 
@@ -178,7 +181,7 @@ impl Inventory {
         let (file, digests) = self.file(name).ok_or_else(missing)?;
         let inner: Box<dyn Read + '_> = match &self.origin {
             Origin::Folder => Box::new(folder::open(&path)?),
-            Origin::Packed { contents, .. } => Box::new(contents.open(file.index).ok_or_else(missing)?),
+            Origin::Packed(packed) => Box::new(packed.contents.open(file.index).ok_or_else(missing)?),
         };
         let hasher = Some(ContentHasher::new(file.size, false));
         Ok(Box::new(Again { inner, hasher, hashed: digests.sha256 }))
@@ -205,8 +208,8 @@ impl Inventory {
     /// # Errors
     /// What can't be read, and a file that changed since it was opened.
     pub fn packed_digest(&self) -> Result<Option<(Sha256, u64)>, Error> {
-        let Origin::Packed { contents, .. } = &self.origin else { return Ok(None) };
-        let source = contents.source();
+        let Origin::Packed(packed) = &self.origin else { return Ok(None) };
+        let source = packed.contents.source();
         let mut hasher = ContentHasher::new(source.len(), false);
         let mut window = source.window(0, source.len());
         let mut buffer = vec![0; 1 << 16];
@@ -224,8 +227,8 @@ impl Inventory {
     pub fn check_form(&self, form: Form) -> Option<&Finding> {
         match (&self.origin, form) {
             (Origin::Folder, _) => None,
-            (Origin::Packed { forms, .. }, Form::Canonical) => forms.canonical.as_ref(),
-            (Origin::Packed { forms, .. }, Form::Historical) => forms.historical.as_ref(),
+            (Origin::Packed(packed), Form::Canonical) => packed.forms.canonical.as_ref(),
+            (Origin::Packed(packed), Form::Historical) => packed.forms.historical.as_ref(),
         }
     }
 

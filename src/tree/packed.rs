@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Forms, Inventory, Origin, Progress, Step, TreeFile};
+use super::{Forms, Inventory, Origin, Packed, Progress, Step, TreeFile};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Resu
     let sound = findings.none_broken();
     // Only an archive without findings has a form; afterwards its records are not needed any more.
     let forms = if sound { Forms::of(&archive)? } else { Forms::default() };
-    let origin = Origin::Packed { contents: archive.into_contents(), root, sound, forms };
+    let origin = Origin::Packed(Box::new(Packed { contents: archive.into_contents(), root, sound, forms }));
     Ok((Inventory { path: path.to_path_buf(), files, folders, origin }, findings))
 }
 
