@@ -11,7 +11,7 @@ use super::{Failure, Split, text};
 use crate::archive::{RunVerdict, Verdict};
 use crate::digest::Sha256;
 use crate::error::Error;
-use crate::manifest::{Kind, Manifest, Omission};
+use crate::manifest::{Kind, Manifest, Omission, Standing};
 use crate::name::escape;
 use crate::run::{Absent, CaseRow};
 
@@ -131,6 +131,10 @@ impl Verification {
         let mut not_judged = found.not_judged.clone();
         if inventory_only {
             not_judged.push("retained runs, as asked by --inventory-only".to_owned());
+            // A pass of the inventory alone must not hide what the manifest itself says of a run.
+            let runs = found.manifest.iter().flat_map(Manifest::runs);
+            let failed = runs.filter(|run| run.standing == Standing::FailedEvidence);
+            not_judged.extend(failed.map(|run| format!("the run {}, which was frozen as failed evidence", run.path)));
         }
         Self {
             tree,
