@@ -116,7 +116,7 @@ fn zip64_rows() -> Vec<Row> {
     let wide = two().with_end64();
     let sizes = |record: Record| Zip::of([record.with_zip64()]);
     vec![
-        row(Code::Zip64Locator, "none, with a field of all ones", &two(), |zip| zip.end.counts = [u16::MAX; 2]),
+        row(Code::Zip64Locator, "none, with a field of all ones", &two(), |zip| zip.end.directory_offset = u32::MAX),
         row(Code::Zip64Locator, "one, without a field of all ones", &wide, |zip| {
             zip.end.counts = [2; 2];
             zip.end.directory_offset = u32::try_from(zip.end64.as_ref().unwrap().0.values[3]).unwrap();
@@ -218,7 +218,7 @@ fn twice_told_rows() -> Vec<Row> {
         entry(Code::ZipSizeDiffers, "compressed", file(), |record| record.local.compressed -= 1),
         entry(Code::ZipSizeDiffers, "zero without descriptor", file(), |record| record.local.compressed = 0),
         entry(Code::ZipSizeDiffers, "one zero before a descriptor", with_descriptor.clone(), |record| {
-            record.local.plain = record.central.plain;
+            record.local.compressed = record.central.compressed;
         }),
         entry(Code::ZipSizeDiffers, "in the descriptor", with_descriptor.clone(), |record| record.descriptor[8] += 1),
         entry(Code::ZipSizeDiffers, "ZIP64", file().with_zip64(), |record| record.local.extra[4] += 1),
