@@ -23,7 +23,7 @@ use crate::manifest::{self, Derivative, Document, MANIFEST, Manifest, Omission, 
 use crate::name::EntryName;
 use crate::policy::{self, Policy};
 use crate::run::{self, RunReport, role_of};
-use crate::tree::{Inventory, Progress, TreeFile};
+use crate::tree::{Inventory, Progress, Step, TreeFile};
 use crate::zip::Writer;
 
 /// What to freeze, and where to.
@@ -253,7 +253,7 @@ fn write(
     }
     std::fs::create_dir_all(out).map_err(Error::io("create", out))?;
     let packed = temporary(out)?;
-    let files = pack(&packed, &root, contents, &manifest)?;
+    let files = pack(&packed, &root, contents, &manifest, progress)?;
     read_back(packed.path(), limits, progress)?;
     let (sha256, size) = digest(packed.path())?;
     let content_id = manifest.content_id();
@@ -291,8 +291,14 @@ fn keep(file: NamedTempFile, path: &Path) -> Result<(), Error> {
 }
 
 /// Writes the manifest and the files, sorted by the bytes of their names.
-fn pack(packed: &NamedTempFile, root: &str, contents: &Contents<'_>, manifest: &Own) -> Result<u64, Error> {
-    let failed = Error::io("write", packed.path());
+fn pack(
+    packed: &NamedTempFile,
+    root: &str,
+    contents: &Contents<'_>,
+    manifest: &Own,
+    progress: Progress<'_>,
+) -> Result<u64, Error> {
+    progress(Step::Total(contents.files().map(|(file, _)| file.size).sum()));
     let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, packed.as_file()));
     let own = manifest.to_bytes()?;
     let mut pending = Some(own);
@@ -310,12 +316,13 @@ fn pack(packed: &NamedTempFile, root: &str, contents: &Contents<'_>, manifest: &
         }
         let content = contents.inventory.open_file(file.name.as_str())?;
         add(file.name.as_str(), entry.mode, file.size, &mut BufReader::with_capacity(1 << 16, content))?;
+        progress(Step::Bytes(file.size));
         count += 1;
     }
     if let Some(bytes) = pending.take() {
         add(MANIFEST, Mode::Plain, bytes.len() as u64, &mut bytes.as_slice())?;
     }
-    let mut stream = writer.finish().map_err(failed)?;
+    let mut stream = writer.finish().map_err(Error::io("write", packed.path()))?;
     stream.flush().map_err(Error::io("write", packed.path()))?;
     packed.as_file().sync_all().map_err(Error::io("write", packed.path()))?;
     Ok(count)

@@ -13,7 +13,7 @@ pub(super) struct Arguments {
     code: Option<String>,
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Outcome> {
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Outcome> {
     let Some(name) = &arguments.code else {
         RULES.iter().try_for_each(|rule| writeln!(out, "{:<24} {}", rule.name, rule.rule))?;
         return Ok(Outcome::Held);
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Outc
     match name.parse::<Code>() {
         Ok(code) => explain(code.rule(), out).map(|()| Outcome::Held),
         Err(()) => {
-            writeln!(out, "error: there is no code {name:?}: `exhibit explain` lists them all")?;
+            writeln!(err, "error: there is no code {name:?}: `exhibit explain` lists them all")?;
             Ok(Outcome::CouldNotCheck)
         }
     }

@@ -5,11 +5,13 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::progress::Progress;
 use super::{Format, Outcome, given};
 use crate::error::Error;
 use crate::finding::Findings;
 use crate::limits::Limits;
 use crate::report::{Listing, ListingEntry};
+use crate::tree::Step;
 use crate::zip::Archive;
 
 #[derive(Debug, clap::Args)]
@@ -45,7 +47,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Outc
 
 fn list(file: &Path, limits: &Limits) -> Result<(Vec<ListingEntry>, Findings), Error> {
     let (archive, mut findings) = Archive::open(file, limits)?;
-    let digests = archive.digest_all(false, &|_| (), &mut findings)?;
+    let progress = Progress::new();
+    progress.step(Step::Total(archive.entries().iter().fold(0, |sum, entry| sum.saturating_add(entry.size))));
+    let digests = archive.digest_all(false, &|count| progress.step(Step::Bytes(count)), &mut findings)?;
     let entries = archive
         .entries()
         .iter()

@@ -87,7 +87,7 @@ pub fn run_with(
         Command::List(arguments) => list::run(&arguments, &mut buffered),
         Command::VerifyExport(arguments) => verify_export::run(&arguments, &mut buffered),
         Command::Freeze(arguments) => freeze::run(&arguments, &mut buffered),
-        Command::Explain(arguments) => explain::run(&arguments, &mut buffered),
+        Command::Explain(arguments) => explain::run(&arguments, &mut buffered, err),
         Command::Completions { shell } => completions(shell, &mut buffered),
     };
     let flushed = outcome.and_then(|outcome| buffered.flush().map(|()| outcome));

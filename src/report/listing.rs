@@ -115,7 +115,9 @@ impl Listing {
             writeln!(out, "{file}: could not check")?;
             return text::failure(out, failure);
         }
-        writeln!(out, "{file}: {} ({} entries, {total} bytes)", self.verdict, self.entries.len())?;
+        let entries =
+            if self.entries.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", self.entries.len()) };
+        writeln!(out, "{file}: {} ({entries}, {total} bytes)", self.verdict)?;
         let split = Split {
             findings: self.findings.clone(),
             warnings: self.warnings.clone(),
