@@ -67,6 +67,8 @@ pub struct Verification {
     pub receipt: bool,
     /// The retained runs.
     pub runs: Vec<RunVerdict>,
+    /// Runs that say that their data was made up. Told also where the runs are left alone.
+    pub made_data: Vec<String>,
     /// What was not judged, a sentence each.
     pub not_judged: Vec<String>,
     /// What the evidence asserts and nobody can recompute from it.
@@ -104,6 +106,7 @@ pub fn verify(request: &Verify<'_>, limits: &Limits, progress: Progress<'_>) -> 
         packed: None,
         receipt: receipt.is_some(),
         runs: Vec::new(),
+        made_data: Vec::new(),
         not_judged: Vec::new(),
         assertions: Vec::new(),
         findings,
@@ -116,6 +119,11 @@ pub fn verify(request: &Verify<'_>, limits: &Limits, progress: Progress<'_>) -> 
     }
     let Some(manifest) = &verification.manifest else { return Ok(verification) };
     verification.assertions = manifest.assertions();
+    for run in manifest.runs() {
+        if run::says_made_data(&inventory, run.path.as_str(), limits)? {
+            verification.made_data.push(run.path.to_string());
+        }
+    }
     if !request.inventory_only {
         let retained = retained(manifest, policy)?;
         check_runs(&inventory, &retained, limits, &mut verification)?;

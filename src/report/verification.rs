@@ -38,6 +38,8 @@ pub struct Verification {
     pub findings_not_shown: u64,
     /// The retained runs.
     pub runs: Vec<Run>,
+    /// Runs that say that their data was made up, not recorded from real processes.
+    pub made_data: Vec<String>,
     /// What was checked.
     pub checked: Vec<String>,
     /// What was not judged.
@@ -140,6 +142,7 @@ impl Verification {
             tree,
             packed: found.packed.map(|(sha256, size)| Packed { sha256, size }),
             runs: found.runs.iter().map(Run::from).collect(),
+            made_data: found.made_data.clone(),
             checked: checked(found, inventory_only),
             not_judged,
             omissions: found.manifest.iter().flat_map(Manifest::omissions).cloned().collect(),
@@ -166,6 +169,7 @@ impl Verification {
             warnings: split.warnings,
             findings_not_shown: split.findings_not_shown,
             runs: Vec::new(),
+            made_data: Vec::new(),
             checked: Vec::new(),
             not_judged: Vec::new(),
             omissions: Vec::new(),
@@ -201,6 +205,7 @@ impl Verification {
             writeln!(out, "ZIP of {} bytes, SHA-256 {}", packed.size, packed.sha256)?;
         }
         self.runs.iter().try_for_each(|run| run.write_text(out))?;
+        text::list(out, "made data, not recorded from real processes", &self.made_data)?;
         text::list(out, "checked", &self.checked)?;
         text::list(out, "not judged", &self.not_judged)?;
         let omitted = |omission: &Omission| format!("{} ({})", omission.path, omission.reason);
@@ -245,9 +250,6 @@ impl From<&RunVerdict> for Run {
 impl Run {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "run {}: {}", escape(self.path.as_bytes()), self.verdict)?;
-        if self.made_data {
-            writeln!(out, "    made data: written to show the format, not recorded from real processes")?;
-        }
         if self.failed_evidence {
             writeln!(out, "    frozen as failed evidence")?;
         }

@@ -158,6 +158,20 @@ pub fn detect(inventory: &Inventory, run: &str) -> Result<Kind, Error> {
     }
 }
 
+/// Whether a run says that its data was made up, without reading the rest of it. A head that can't be read says nothing.
+///
+/// # Errors
+/// What can't be read from disk.
+pub fn says_made_data(inventory: &Inventory, run: &str, limits: &Limits) -> Result<bool, Error> {
+    let head = format!("{run}/run.json");
+    match inventory.file(&head) {
+        Some((file, _)) if file.size <= limits.max_document => {
+            Ok(own::says_made_data(&inventory.read(&head, limits.max_document)?, limits))
+        }
+        Some(_) | None => Ok(false),
+    }
+}
+
 /// Reads a run and holds its documents against each other, its matrix and its files.
 ///
 /// # Errors

@@ -16,6 +16,7 @@ use super::{Kind, Request, RunReport, Status, time};
 use crate::digest::Sha256;
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings};
+use crate::json;
 use crate::limits::Limits;
 use crate::name::EntryName;
 use crate::tree::Inventory;
@@ -340,6 +341,16 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+/// The mark alone, of a head that is JSON of one meaning.
+pub(super) fn says_made_data(head: &[u8], limits: &Limits) -> bool {
+    #[derive(Deserialize)]
+    struct Mark {
+        made: Made,
+    }
+    let checked = json::check(head, limits.max_depth).is_ok();
+    checked && json::read_checked::<Mark>(head, Code::RunRecord).is_ok_and(|mark| mark.made == Made::MadeData)
 }
 
 #[cfg(test)]
