@@ -861,6 +861,62 @@ mod tests {
         made
     }
 
+    const OF_SNAPSHOTS: &[Row] = &[
+        (
+            "another commit's",
+            |m| m.edit("docs/source-snapshots/final.json", |s| s["source_commit"] = json!("0")),
+            &["run-record docs/source-snapshots/final.json /source_commit"],
+        ),
+        (
+            "another attempt's of another commit",
+            |m| {
+                m.edit("docs/source-snapshots/final.json", |s| {
+                    s["source_commit"] = json!("0");
+                    s["attempt_relative_path"] = json!("raw/other");
+                });
+            },
+            &[],
+        ),
+        (
+            "another summary",
+            |m| m.put(&m.path("SUMMARY.json"), "{\"cases\":3}"),
+            &["run-artifact-changed docs/source-snapshots/final.json /summary_sha256"],
+        ),
+        (
+            "another summary, and no record of it",
+            |m| {
+                m.edit("docs/source-snapshots/final.json", |s| {
+                    drop(s.as_object_mut().unwrap().remove("summary_sha256"));
+                });
+                m.put(&m.path("SUMMARY.json"), "{\"cases\":3}");
+            },
+            &[],
+        ),
+        ("no summary", |m| m.remove("SUMMARY.json"), &[]),
+        (
+            "another attempt's",
+            |m| m.edit("docs/source-snapshots/final.json", |s| s["attempt_relative_path"] = json!("raw/other")),
+            &[],
+        ),
+        (
+            "other sources",
+            |m| m.edit("docs/source-snapshots/final.json", |s| s["source_hashes"] = json!({})),
+            &["run-record docs/source-snapshots/final.json /source_hashes"],
+        ),
+        (
+            "another archive",
+            |m| m.put("docs/source-snapshots/final.tar.gz", "other"),
+            &["run-artifact-changed docs/source-snapshots/final.json /archive_sha256"],
+        ),
+        (
+            "no archive",
+            |m| {
+                m.files.remove("docs/source-snapshots/final.tar.gz");
+            },
+            &["run-artifact-absent docs/source-snapshots/final.json /archive_sha256"],
+        ),
+    ];
+
     #[test]
     fn a_source_snapshot_belongs_to_its_attempt_alone() {
         let document = "docs/source-snapshots/final.json";
@@ -870,65 +926,10 @@ mod tests {
         assert_eq!(report.source_snapshots, [document]);
         assert_eq!(report.companions.len(), 4);
 
-        let rows: [Row; 9] = [
-            (
-                "another commit's",
-                |m| m.edit("docs/source-snapshots/final.json", |s| s["source_commit"] = json!("0")),
-                &["run-record docs/source-snapshots/final.json /source_commit"],
-            ),
-            (
-                "another attempt's of another commit",
-                |m| {
-                    m.edit("docs/source-snapshots/final.json", |s| {
-                        s["source_commit"] = json!("0");
-                        s["attempt_relative_path"] = json!("raw/other");
-                    });
-                },
-                &[],
-            ),
-            (
-                "another summary",
-                |m| m.put(&m.path("SUMMARY.json"), "{\"cases\":3}"),
-                &["run-artifact-changed docs/source-snapshots/final.json /summary_sha256"],
-            ),
-            (
-                "another summary, and no record of it",
-                |m| {
-                    m.edit("docs/source-snapshots/final.json", |s| {
-                        drop(s.as_object_mut().unwrap().remove("summary_sha256"));
-                    });
-                    m.put(&m.path("SUMMARY.json"), "{\"cases\":3}");
-                },
-                &[],
-            ),
-            ("no summary", |m| m.remove("SUMMARY.json"), &[]),
-            (
-                "another attempt's",
-                |m| m.edit("docs/source-snapshots/final.json", |s| s["attempt_relative_path"] = json!("raw/other")),
-                &[],
-            ),
-            (
-                "other sources",
-                |m| m.edit("docs/source-snapshots/final.json", |s| s["source_hashes"] = json!({})),
-                &["run-record docs/source-snapshots/final.json /source_hashes"],
-            ),
-            (
-                "another archive",
-                |m| m.put("docs/source-snapshots/final.tar.gz", "other"),
-                &["run-artifact-changed docs/source-snapshots/final.json /archive_sha256"],
-            ),
-            (
-                "no archive",
-                |m| {
-                    m.files.remove("docs/source-snapshots/final.tar.gz");
-                },
-                &["run-artifact-absent docs/source-snapshots/final.json /archive_sha256"],
-            ),
-        ];
-        for (what, change, want) in rows {
+        for (what, change, want) in OF_SNAPSHOTS {
             let mut made = with_snapshot();
             change(&mut made);
-            assert_eq!(made.found(), want, "{what}");
+            assert_eq!(made.found(), *want, "{what}");
         }
     }
 
