@@ -1,12 +1,12 @@
 //! Owns strict reading of JSON and the canonical form of what is written.
 //!
 //! Refuses what readers take differently: a key twice in one object, text after the document, deep nesting, invalid
-//! UTF-8. Refuses to build a tree: [`check`] walks a document as it streams by, [`read`] fills typed values. Invariant:
+//! UTF-8; and strings, objects and arrays over their bounds, before they are in memory. Refuses to build a tree: [`check`] walks a document as it streams by, [`read`] fills typed values. Invariant:
 //! a document that passed has one meaning for every JSON reader.
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
@@ -14,6 +14,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, Map
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Code;
+use crate::limits::{MAX_ITEMS, MAX_KEYS, MAX_STRING};
 
 /// What is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +44,7 @@ pub fn check(reader: impl Read, max_depth: usize) -> Result<(), Fault> {
 /// As [`check`].
 pub fn check_format(reader: impl Read, max_depth: usize) -> Result<Option<String>, Fault> {
     let mut walk = Walk { path: Vec::new(), duplicate: None, format: None, max_depth };
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
+    let mut deserializer = serde_json::Deserializer::from_reader(Strings { reader, inside: None, escaped: false });
     // The depth has its own bound, lower than serde_json's.
     let outcome = Value(&mut walk).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     outcome.map_err(|error| Fault {
@@ -111,6 +112,32 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
             Segment::Unknown => Step::Key("?".to_owned()).to_string(),
         })
         .collect()
+}
+
+/// Passes a document on, and fails where one of its strings goes on for too long.
+struct Strings<R> {
+    reader: R,
+    /// Bytes of the string that the last byte was in.
+    inside: Option<u64>,
+    escaped: bool,
+}
+
+impl<R: Read> Read for Strings<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        for byte in buffer.iter().take(count) {
+            self.inside = match (self.inside, byte, self.escaped) {
+                (None, b'"', _) => Some(0),
+                (None, _, _) | (Some(_), b'"', false) => None,
+                (Some(MAX_STRING), _, _) => {
+                    return Err(io::Error::other(format!("a string is longer than {MAX_STRING} bytes")));
+                }
+                (Some(length), _, _) => Some(length.saturating_add(1)),
+            };
+            self.escaped = self.inside.is_some() && *byte == b'\\' && !self.escaped;
+        }
+        Ok(count)
+    }
 }
 
 enum Step {
@@ -188,6 +215,9 @@ impl<'de> Visitor<'de> for Value<'_> {
                 break;
             }
             self.0.path.pop();
+            if index >= MAX_ITEMS {
+                return Err(A::Error::custom(format!("an array has more than {MAX_ITEMS} items")));
+            }
         }
         Ok(())
     }
@@ -201,6 +231,9 @@ impl<'de> Visitor<'de> for Value<'_> {
                 let message = format!("the key {key:?} stands twice in one object");
                 self.0.duplicate = Some(key);
                 return Err(A::Error::custom(message));
+            }
+            if keys.len() >= MAX_KEYS {
+                return Err(A::Error::custom(format!("an object has more than {MAX_KEYS} keys")));
             }
             keys.insert(key);
             fields.next_value_seed(Value(self.0))?;
@@ -352,6 +385,24 @@ mod tests {
             assert_eq!(fault(bad).0, Code::JsonSyntax, "{bad}");
         }
         assert_eq!(check(&b"\"\xff\""[..], 4).unwrap_err().code, Code::JsonSyntax);
+    }
+
+    #[test]
+    fn strings_objects_and_arrays_have_their_bounds() {
+        let string = |length: u64| format!("[\"\\\"{}\", \"\"]", "x".repeat(usize::try_from(length - 2).unwrap()));
+        assert_eq!(check(string(MAX_STRING).as_bytes(), 4), Ok(()));
+        assert_eq!(fault(&string(MAX_STRING + 1)), (Code::JsonSyntax, "/0".into()));
+        let key = format!("{{\"{}\":1}}", "k".repeat(1 << 21));
+        assert_eq!(fault(&key), (Code::JsonSyntax, String::new()));
+        let object = |keys: usize| {
+            let fields: Vec<_> = (0..keys).map(|key| format!("\"{key}\":1")).collect();
+            format!("{{{}}}", fields.join(","))
+        };
+        assert_eq!(check(object(MAX_KEYS).as_bytes(), 4), Ok(()));
+        assert_eq!(fault(&object(MAX_KEYS + 1)), (Code::JsonSyntax, format!("/{MAX_KEYS}")));
+        let array = |items: usize| format!("[{}1]", "1,".repeat(items - 1));
+        assert_eq!(check(array(MAX_ITEMS).as_bytes(), 4), Ok(()));
+        assert_eq!(fault(&array(MAX_ITEMS + 1)).0, Code::JsonSyntax);
     }
 
     #[test]

@@ -3,6 +3,16 @@
 //! Refuses nothing itself: readers take a [`Limits`] and refuse what is over. Invariant: no reader allocates by a
 //! number found in a file before that number was held against a field of this struct.
 
+/// Bytes of one string in JSON as it stands there. Paths, digests and sentences are far shorter, and so is what one call
+/// says; a reader has to hold a string to know it.
+pub const MAX_STRING: u64 = 1 << 20;
+
+/// Keys of one JSON object. A case names fewer files, and telling a key that stands twice takes all of them.
+pub const MAX_KEYS: usize = 100_000;
+
+/// Items of one JSON array: as many as a tree may have entries.
+pub const MAX_ITEMS: usize = 1_000_000;
+
 /// Bounds on what is read. [`Limits::default`] is what the command uses; tests lower them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

@@ -249,6 +249,15 @@ fn the_same_run_gives_the_same_bytes_anywhere() {
 }
 
 #[test]
+fn a_report_shows_no_control_characters_of_its_paths() {
+    let project = Project::new(own_run());
+    let out = project.folder.path().join("a\u{1b}[31mb\nc");
+    let said = say(exhibit(["freeze", "-o"]).arg(&out).arg(project.run()));
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("a\\u{1b}[31mb\\u{a}c") && !said.out.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
 fn a_run_is_the_same_however_its_path_is_given() {
     for tree in [own_run(), attempt()] {
         let project = Project::new(tree);

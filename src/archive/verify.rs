@@ -247,7 +247,7 @@ fn check_runs(
         let is_told = told.iter().any(|path| path.starts_with(&below));
         if run::detect(inventory, &wanted.path).is_err() {
             if !is_told {
-                verification.findings.push(run_missing(inventory, &wanted.path, &below));
+                verification.findings.push(run_missing(inventory, &wanted.path));
             }
             continue;
         }
@@ -275,8 +275,8 @@ fn told(findings: &Findings) -> BTreeSet<String> {
     findings.iter().filter(of_files).filter_map(|finding| finding.place.entry.clone()).collect()
 }
 
-fn run_missing(inventory: &Inventory, path: &str, below: &str) -> Finding {
-    let message = if inventory.files().any(|(file, _)| file.name.as_str().starts_with(below)) {
+fn run_missing(inventory: &Inventory, path: &str) -> Finding {
+    let message = if inventory.files_below(path).next().is_some() {
         format!("{path} is no run: one holds either run.json, or results.jsonl and provenance.json")
     } else {
         format!("the retained run {path} is not in the release")

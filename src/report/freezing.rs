@@ -142,8 +142,9 @@ impl Freezing {
         text::findings(out, &split)?;
         match &self.written {
             Some(written) => {
-                writeln!(out, "archive {} ({} files, {} bytes)", written.archive, written.files, written.size)?;
-                writeln!(out, "receipt {}", written.receipt)?;
+                let (archive, receipt) = (text::plain(&written.archive), text::plain(&written.receipt));
+                writeln!(out, "archive {archive} ({} files, {} bytes)", written.files, written.size)?;
+                writeln!(out, "receipt {receipt}")?;
                 writeln!(out, "SHA-256 {}", written.sha256)?;
                 writeln!(out, "content id {}", written.content_id)?;
             }

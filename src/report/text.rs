@@ -10,7 +10,7 @@ use crate::name::{escape, is_plain};
 use crate::run::{CaseRow, Status};
 
 /// Foreign text inside a sentence: line breaks and other controls can't fake a line of the report.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { escape(text.as_bytes()) }
 }
 

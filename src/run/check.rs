@@ -136,7 +136,7 @@ impl<'a> Check<'a> {
     /// Checks that every file of the run is one of its own `documents`, named by a result, or `accepted` all the same.
     /// Journals next to a database get a code of their own.
     pub(super) fn account(&self, documents: &[&str], accepted: impl Fn(&str) -> bool, findings: &mut Findings) {
-        for (file, _) in self.inventory.files() {
+        for (file, _) in self.inventory.files_below(self.request.run) {
             let Some(rest) = file.name.below(self.request.run) else { continue };
             let path = file.name.as_str();
             if documents.contains(&rest) || self.is_named(path) || self.request.told.contains(path) || accepted(rest) {

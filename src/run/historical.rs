@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::check::{self, Check, Checked, Record};
-use super::document::{self, Object, broken, each_line, place, shown};
+use super::document::{self, Line, Lines, Object, broken, each_line, place, shown};
 use super::spec;
 use super::{Kind, Request, RunReport, Status, snapshot, time};
 use crate::digest::Sha256;
 use crate::error::Error;
-use crate::finding::Findings;
+use crate::finding::{Findings, Place};
 use crate::limits::Limits;
 use crate::name::EntryName;
 use crate::tree::Inventory;
@@ -26,6 +26,19 @@ const DOCUMENTS: [&str; 4] = ["results.jsonl", "provenance.json", "SUMMARY.json"
 struct Provenance {
     source_head: Option<String>,
     source_hashes: Option<BTreeMap<String, Sha256>>,
+}
+
+/// What a line of `results.jsonl` says of the sources.
+#[derive(Deserialize)]
+struct Sourced {
+    source_hashes: Option<BTreeMap<String, Sha256>>,
+}
+
+/// The sources that the run recorded, and the document that says so.
+struct Sources {
+    file: String,
+    line: Option<u64>,
+    hashes: Option<BTreeMap<String, Sha256>>,
 }
 
 /// One line of `results.jsonl`. Facts that only one of the study's two programs wrote are optional.
@@ -59,7 +72,8 @@ struct TestRecord {
 /// One attempt while it is read.
 struct Attempt<'a> {
     check: Check<'a>,
-    provenance: Provenance,
+    source_head: Option<String>,
+    sources: Sources,
     results: String,
     limits: &'a Limits,
 }
@@ -71,9 +85,15 @@ pub(super) fn load(inventory: &Inventory, request: &Request<'_>, limits: &Limits
     let read = document::read::<Object<Provenance>>(inventory, &provenance_file, limits, &mut findings)?;
     let is_readable = read.is_some();
     let provenance = read.map(|Object(provenance)| provenance).unwrap_or_default();
+    let results = format!("{}/results.jsonl", request.run);
+    let sources = if is_readable && provenance.source_hashes.is_none() {
+        Sources::of_records(inventory, &results, limits)?
+    } else {
+        Sources { file: provenance_file, line: None, hashes: provenance.source_hashes }
+    };
     // Where the provenance can't be read, that it names no matrix is nothing more that is wrong.
     let spec = if is_readable || request.spec.is_some() {
-        find_spec(inventory, request, &provenance, &provenance_file, &mut findings)
+        find_spec(inventory, request, &sources, &mut findings)
     } else {
         None
     };
@@ -82,9 +102,9 @@ pub(super) fn load(inventory: &Inventory, request: &Request<'_>, limits: &Limits
         None => None,
     };
 
-    let results = format!("{}/results.jsonl", request.run);
     let check = Check::new(inventory, request, matrix);
-    let mut attempt = Attempt { check, provenance, results: results.clone(), limits };
+    let source_head = provenance.source_head;
+    let mut attempt = Attempt { check, source_head, sources, results: results.clone(), limits };
     let is_whole = each_line(inventory, &results, limits, &mut findings, |line, Object(record), findings| {
         // A provenance that can't be read is one finding, not one for each record.
         if is_readable {
@@ -92,18 +112,20 @@ pub(super) fn load(inventory: &Inventory, request: &Request<'_>, limits: &Limits
         }
         attempt.record(line, &record, findings)
     })?;
-    let Attempt { check, provenance, .. } = attempt;
+    let Attempt { check, source_head, sources, .. } = attempt;
     if is_whole {
         check.account(&DOCUMENTS, |rest| is_requested_log(&check, rest), &mut findings);
     }
     let checked = check.finish(&results, is_whole, &mut findings);
 
-    report(inventory, request, limits, Gathered { provenance, spec, checked, findings })
+    let sources = sources.hashes.unwrap_or_default();
+    report(inventory, request, limits, Gathered { source_head, sources, spec, checked, findings })
 }
 
 /// What reading leaves for the report.
 struct Gathered {
-    provenance: Provenance,
+    source_head: Option<String>,
+    sources: BTreeMap<String, Sha256>,
     spec: Option<String>,
     checked: Checked,
     findings: Findings,
@@ -115,12 +137,8 @@ fn report(
     limits: &Limits,
     gathered: Gathered,
 ) -> Result<RunReport, Error> {
-    let Gathered { provenance, spec, mut checked, mut findings } = gathered;
-    let sources = provenance.source_hashes.unwrap_or_default();
-    let snapshots = match &provenance.source_head {
-        Some(head) => snapshot::find(inventory, request, head, &sources, limits, &mut findings)?,
-        None => Vec::new(),
-    };
+    let Gathered { source_head, sources, spec, mut checked, mut findings } = gathered;
+    let snapshots = snapshot::find(inventory, request, source_head.as_deref(), &sources, limits, &mut findings)?;
     for found in &snapshots {
         checked.absent.extend(found.absent.clone());
         checked.undisclosed.extend(found.undisclosed.clone());
@@ -138,7 +156,7 @@ fn report(
     });
     let differing = differing.count();
     let mut assertions = check::assertions(request, false, &checked);
-    if let Some(head) = &provenance.source_head {
+    if let Some(head) = &source_head {
         assertions.push(format!("the run was made from the sources of commit {}", shown(head)));
     }
     if !sources_absent.is_empty() {
@@ -150,6 +168,10 @@ fn report(
     if let Some(found) = snapshots.iter().find(|found| found.archive.is_some()) {
         assertions.push(format!("the members of the snapshot of {} are the recorded sources", shown(&found.document)));
     }
+    for (found, summary) in snapshots.iter().filter_map(|found| Some((found, found.summary_absent.as_ref()?))) {
+        let (document, summary) = (shown(&found.document), shown(summary));
+        assertions.push(format!("{summary}, whose digest {document} records, is not there"));
+    }
     let id = check::id(request);
     Ok(RunReport {
         path: request.run.to_owned(),
@@ -158,7 +180,7 @@ fn report(
         created: time::of_attempt(&id),
         id,
         made_data: false,
-        source_head: provenance.source_head,
+        source_head,
         spec,
         companions,
         source_snapshots: snapshots.into_iter().map(|found| found.document).collect(),
@@ -176,32 +198,56 @@ fn report(
 fn find_spec(
     inventory: &Inventory,
     request: &Request<'_>,
-    provenance: &Provenance,
-    provenance_file: &str,
+    sources: &Sources,
     findings: &mut Findings,
 ) -> Option<String> {
-    let hashes = provenance.source_hashes.as_ref();
+    let hashes = sources.hashes.as_ref();
     let mut specs = hashes.into_iter().flatten().filter(|(path, _)| super::last_part(path) == "matrix-spec.json");
     let only = specs.next().filter(|_| specs.next().is_none());
     let Some(path) = request.spec.or(only.map(|(path, _)| path.as_str())) else {
         let message = "the run does not record which matrix it ran".to_owned();
-        findings.push(check::spec_missing(place(provenance_file, None, "/source_hashes"), message));
+        findings.push(check::spec_missing(sources.at("/source_hashes"), message));
         return None;
     };
     if inventory.file(path).is_none() {
         if !request.told.contains(path) {
             let message = format!("the matrix {} is not there", shown(path));
-            findings.push(check::spec_missing(place(provenance_file, None, ""), message));
+            findings.push(check::spec_missing(sources.at(""), message));
         }
         return None;
     }
     // A matrix given from outside is held against the only one that the run recorded, wherever it lay.
     let recorded = hashes.and_then(|hashes| hashes.get_key_value(path)).or(only);
     if let Some((key, recorded)) = recorded {
-        let at = place(provenance_file, None, &format!("/source_hashes/{}", pointer_part(key)));
+        let at = sources.at(&format!("/source_hashes/{}", pointer_part(key)));
         check::same_spec(inventory, request, path, *recorded, at, findings);
     }
     Some(path.to_owned())
+}
+
+impl Sources {
+    /// Those of the first record that names any: not every provenance does.
+    fn of_records(inventory: &Inventory, results: &str, limits: &Limits) -> Result<Self, Error> {
+        let mut lines = Lines::new(inventory.open_file(results)?, limits.max_line);
+        let mut found = Self { file: results.to_owned(), line: Some(1), hashes: None };
+        // What is wrong with a line is said when the records are read.
+        let mut unheard = Findings::new(0);
+        for number in 1..=limits.max_entries {
+            let line = lines.next().map_err(Error::io("read", &inventory.path().join(results)))?;
+            let Some(Line::Whole(bytes)) = line else { break };
+            let record = document::typed::<Object<Sourced>>(&bytes, results, None, limits, &mut unheard);
+            found.hashes = record.and_then(|Object(record)| record.source_hashes);
+            if found.hashes.is_some() {
+                found.line = Some(number);
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn at(&self, pointer: &str) -> Place {
+        place(&self.file, self.line, pointer)
+    }
 }
 
 impl Attempt<'_> {
@@ -255,15 +301,14 @@ impl Attempt<'_> {
     /// Holds a record's sources against the run's.
     fn sources(&self, line: u64, record: &Attempted, findings: &mut Findings) {
         let (file, line) = (self.results.as_str(), Some(line));
-        if record.source_head.is_some() && record.source_head != self.provenance.source_head {
+        if record.source_head.is_some() && record.source_head != self.source_head {
             let what = "the record and provenance.json name different source commits";
-            let values =
-                [&record.source_head, &self.provenance.source_head].map(|head| head.as_deref().unwrap_or("none"));
+            let values = [&record.source_head, &self.source_head].map(|head| head.as_deref().unwrap_or("none"));
             findings.push(check::unequal(file, line, "/source_head", what, values));
         }
         let Some(recorded) = &record.source_hashes else { return };
         let none = BTreeMap::new();
-        let run = self.provenance.source_hashes.as_ref().unwrap_or(&none);
+        let run = self.sources.hashes.as_ref().unwrap_or(&none);
         let differing = recorded.iter().find(|(path, hash)| run.get(*path) != Some(hash));
         let lacking = || run.iter().find(|(path, _)| !recorded.contains_key(*path));
         if let Some((path, _)) = differing.or_else(lacking) {
@@ -271,7 +316,8 @@ impl Attempt<'_> {
             let text = |hashes: &BTreeMap<String, Sha256>| {
                 hashes.get(path).map_or_else(|| "none".to_owned(), Sha256::to_string)
             };
-            let what = format!("the record and provenance.json name different digests of {}", shown(path));
+            let origin = self.sources.line.map_or_else(|| "provenance.json".to_owned(), |line| format!("line {line}"));
+            let what = format!("the record and {origin} name different digests of {}", shown(path));
             findings.push(check::unequal(file, line, &pointer, &what, [&text(recorded), &text(run)]));
         }
     }
@@ -760,6 +806,30 @@ mod tests {
     }
 
     #[test]
+    fn a_provenance_without_sources_leaves_them_to_the_records() {
+        let without = || {
+            let mut made = attempt();
+            let provenance = made.path("provenance.json");
+            made.edit(&provenance, |p| {
+                p.as_object_mut().unwrap().retain(|key, _| key != "source_hashes" && key != "source_head");
+            });
+            let mut results = made.results();
+            results.iter_mut().for_each(|r| drop(r.as_object_mut().unwrap().remove("source_head")));
+            made.put_results(&results);
+            made
+        };
+        let report = without().load().unwrap();
+        assert_eq!(without().found(), Vec::<String>::new());
+        assert_eq!(report.spec.as_deref(), Some("docs/matrix-spec.json"));
+        assert_eq!(report.sources_absent, ["reference/backend.py"]);
+        let mut made = without();
+        made.edit_result(0, |r| r["source_hashes"] = json!(null));
+        made.edit_result(2, |r| r["source_hashes"]["reference/backend.py"] = json!("0".repeat(64)));
+        assert_eq!(made.found(), ["run-record results.jsonl:3 /source_hashes/reference~1backend.py"]);
+        assert!(made.load().unwrap().findings.iter().all(|finding| finding.message.contains("line 2")));
+    }
+
+    #[test]
     fn a_cases_own_record_agrees_with_its_result() {
         let path = "case-03.test-record.jsonl";
         for (field, value) in [
@@ -784,11 +854,68 @@ mod tests {
         let sources = made.results()[0]["source_hashes"].clone();
         let snapshot = json!({
             "archive_sha256": made.sha256(archive), "attempt_relative_path": made.run, "module": "m",
-            "source_commit": HEAD, "source_hashes": sources, "summary_sha256": "x",
+            "source_commit": HEAD, "source_hashes": sources,
+            "summary_sha256": made.sha256(&made.path("SUMMARY.json")),
         });
         made.put("docs/source-snapshots/final.json", snapshot.to_string());
         made
     }
+
+    const OF_SNAPSHOTS: &[Row] = &[
+        (
+            "another commit's",
+            |m| m.edit("docs/source-snapshots/final.json", |s| s["source_commit"] = json!("0")),
+            &["run-record docs/source-snapshots/final.json /source_commit"],
+        ),
+        (
+            "another attempt's of another commit",
+            |m| {
+                m.edit("docs/source-snapshots/final.json", |s| {
+                    s["source_commit"] = json!("0");
+                    s["attempt_relative_path"] = json!("raw/other");
+                });
+            },
+            &[],
+        ),
+        (
+            "another summary",
+            |m| m.put(&m.path("SUMMARY.json"), "{\"cases\":3}"),
+            &["run-artifact-changed docs/source-snapshots/final.json /summary_sha256"],
+        ),
+        (
+            "another summary, and no record of it",
+            |m| {
+                m.edit("docs/source-snapshots/final.json", |s| {
+                    drop(s.as_object_mut().unwrap().remove("summary_sha256"));
+                });
+                m.put(&m.path("SUMMARY.json"), "{\"cases\":3}");
+            },
+            &[],
+        ),
+        ("no summary", |m| m.remove("SUMMARY.json"), &[]),
+        (
+            "another attempt's",
+            |m| m.edit("docs/source-snapshots/final.json", |s| s["attempt_relative_path"] = json!("raw/other")),
+            &[],
+        ),
+        (
+            "other sources",
+            |m| m.edit("docs/source-snapshots/final.json", |s| s["source_hashes"] = json!({})),
+            &["run-record docs/source-snapshots/final.json /source_hashes"],
+        ),
+        (
+            "another archive",
+            |m| m.put("docs/source-snapshots/final.tar.gz", "other"),
+            &["run-artifact-changed docs/source-snapshots/final.json /archive_sha256"],
+        ),
+        (
+            "no archive",
+            |m| {
+                m.files.remove("docs/source-snapshots/final.tar.gz");
+            },
+            &["run-artifact-absent docs/source-snapshots/final.json /archive_sha256"],
+        ),
+    ];
 
     #[test]
     fn a_source_snapshot_belongs_to_its_attempt_alone() {
@@ -799,40 +926,31 @@ mod tests {
         assert_eq!(report.source_snapshots, [document]);
         assert_eq!(report.companions.len(), 4);
 
-        let rows: [Row; 5] = [
-            (
-                "another commit's",
-                |m| m.edit("docs/source-snapshots/final.json", |s| s["source_commit"] = json!("0")),
-                &[],
-            ),
-            (
-                "another attempt's",
-                |m| m.edit("docs/source-snapshots/final.json", |s| s["attempt_relative_path"] = json!("raw/other")),
-                &[],
-            ),
-            (
-                "other sources",
-                |m| m.edit("docs/source-snapshots/final.json", |s| s["source_hashes"] = json!({})),
-                &["run-record docs/source-snapshots/final.json /source_hashes"],
-            ),
-            (
-                "another archive",
-                |m| m.put("docs/source-snapshots/final.tar.gz", "other"),
-                &["run-artifact-changed docs/source-snapshots/final.json /archive_sha256"],
-            ),
-            (
-                "no archive",
-                |m| {
-                    m.files.remove("docs/source-snapshots/final.tar.gz");
-                },
-                &["run-artifact-absent docs/source-snapshots/final.json /archive_sha256"],
-            ),
-        ];
-        for (what, change, want) in rows {
+        for (what, change, want) in OF_SNAPSHOTS {
             let mut made = with_snapshot();
             change(&mut made);
-            assert_eq!(made.found(), want, "{what}");
+            assert_eq!(made.found(), *want, "{what}");
         }
+    }
+
+    #[test]
+    fn a_summary_that_is_not_there_is_told() {
+        let mut made = with_snapshot();
+        made.remove("SUMMARY.json");
+        let said = made.load().unwrap().assertions;
+        assert!(said.iter().any(|text| text.contains("SUMMARY.json") && text.ends_with("is not there")), "{said:?}");
+    }
+
+    #[test]
+    fn an_attempt_without_a_commit_keeps_its_snapshot() {
+        let mut made = with_snapshot();
+        let provenance = made.path("provenance.json");
+        made.edit(&provenance, |p| drop(p.as_object_mut().unwrap().remove("source_head")));
+        let mut results = made.results();
+        results.iter_mut().for_each(|r| drop(r.as_object_mut().unwrap().remove("source_head")));
+        made.put_results(&results);
+        assert_eq!(made.found(), Vec::<String>::new());
+        assert_eq!(made.load().unwrap().source_snapshots, ["docs/source-snapshots/final.json"]);
     }
 
     #[test]

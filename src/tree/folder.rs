@@ -4,7 +4,7 @@
 //! that handle, and its length and times are the same before and after.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -71,7 +71,7 @@ impl Found {
         for entry in walk {
             let entry = entry.map_err(|error| {
                 let at = error.path().unwrap_or(&start).to_path_buf();
-                Error::io("read", &at)(error.into())
+                Error::io("read", &at)(cause(error))
             })?;
             self.take(root, &entry, findings)?;
             if self.count() > limits.max_entries {
@@ -98,7 +98,7 @@ impl Found {
                 return Ok(());
             }
             Ok(name) if file_type.is_file() => {
-                let metadata = entry.metadata().map_err(|error| Error::io("read", entry.path())(error.into()))?;
+                let metadata = entry.metadata().map_err(|error| Error::io("read", entry.path())(cause(error)))?;
                 self.files.push((name, metadata.len()));
                 return Ok(());
             }
@@ -116,6 +116,11 @@ impl Found {
         let all: Vec<_> = folders.chain(self.files.iter().map(|(name, _)| (name, false))).collect();
         super::report_clashes(&all, findings);
     }
+}
+
+/// What the system said; the walk's own text names the path once more.
+fn cause(error: walkdir::Error) -> io::Error {
+    error.into_io_error().unwrap_or_else(|| io::Error::other("the folder holds itself"))
 }
 
 /// Opens a regular file, never through a link, never waiting for a pipe's other end.

@@ -155,6 +155,15 @@ impl Inventory {
         self.files.iter().map(|(file, digests)| (file, digests))
     }
 
+    /// The files below a folder, found by halves: a release may name many runs.
+    pub fn files_below(&self, folder: &str) -> impl Iterator<Item = (&TreeFile, &ContentDigests)> {
+        let prefix = format!("{folder}/");
+        let start = self.files.partition_point(|(file, _)| file.name.as_str() < prefix.as_str());
+        let from_there = self.files.get(start..).unwrap_or_default().iter();
+        let inside = from_there.take_while(move |(file, _)| file.name.as_str().starts_with(&prefix));
+        inside.map(|(file, digests)| (file, digests))
+    }
+
     /// Folders that stand in the tree, sorted by the bytes of their names.
     pub fn folders(&self) -> &[EntryName] {
         &self.folders
@@ -298,5 +307,26 @@ impl<R: Read> Read for Again<R> {
             Some(now) if now != self.hashed => Err(io::Error::other("it changed since it was hashed")),
             Some(_) | None => Ok(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_below_a_folder_are_its_own_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a", "b-c", "b.d", "b/1", "b/c/2", "b0", "bb/3"] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, name).unwrap();
+        }
+        let (inventory, _) = Inventory::open(folder.path(), &Limits::default(), &|_| {}).unwrap();
+        let below = |name| inventory.files_below(name).map(|(file, _)| file.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(below("b"), ["b/1", "b/c/2"]);
+        assert_eq!(below("b/c"), ["b/c/2"]);
+        assert_eq!(below("bb"), ["bb/3"]);
+        assert_eq!((below("a").len(), below("c").len()), (0, 0));
     }
 }
