@@ -32,7 +32,7 @@ pub(crate) fn zip_list(bytes: &[u8]) {
 /// The same for a file that is there already. Returns whether it was accepted, and which of the others refused it.
 pub(crate) fn zip_list_file(path: &Path, bytes: &[u8]) -> Option<Vec<String>> {
     let Ok((archive, mut findings)) = Archive::open(path, &limits()) else { return None };
-    let digests = archive.digest_all(true, &|_| (), &mut findings).unwrap();
+    let digests = archive.digest_all(&|_| (), &mut findings).unwrap();
     let canonical = archive.check_canonical().unwrap();
     if !findings.none_broken() {
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn zip_list_file(path: &Path, bytes: &[u8]) -> Option<Vec<String>> {
 }
 
 fn seen(name: &[u8], content: &[u8]) -> Seen {
-    let mut hasher = ContentHasher::new(content.len() as u64, true);
+    let mut hasher = ContentHasher::new(content.len() as u64);
     hasher.update(content);
     (name.to_vec(), hasher.finish())
 }

@@ -44,9 +44,46 @@ impl Sha256 {
 impl GitBlob {
     /// The blob id of bytes that are in memory.
     pub fn of(bytes: &[u8]) -> Self {
-        let mut hasher = ContentHasher::new(bytes.len() as u64, true);
+        let mut hasher = ContentHasher::new(bytes.len() as u64);
         hasher.update(bytes);
-        hasher.finish().git_blob.unwrap_or(Self([0; 20]))
+        hasher.finish().git_blob
+    }
+}
+
+/// Hashes what is written to it, without keeping it.
+#[derive(Default)]
+pub struct Sha256Hasher(sha2::Sha256);
+
+impl Sha256Hasher {
+    /// Reads a stream to its end and gives its digest and its length.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn read(mut stream: impl io::Read) -> io::Result<(Sha256, u64)> {
+        let mut hasher = Self::default();
+        let length = io::copy(&mut stream, &mut hasher)?;
+        Ok((hasher.finish(), length))
+    }
+
+    /// Takes the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes taken.
+    pub fn finish(self) -> Sha256 {
+        Sha256(self.0.finalize().into())
+    }
+}
+
+impl io::Write for Sha256Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -55,54 +92,33 @@ impl GitBlob {
 pub struct ContentDigests {
     /// SHA-256 of the bytes.
     pub sha256: Sha256,
-    /// Git blob id, where it was asked for.
-    pub git_blob: Option<GitBlob>,
+    /// Git blob id.
+    pub git_blob: GitBlob,
 }
 
-/// Hashes one content as it streams by.
+/// Hashes one content as it streams by, both ways that a manifest records it.
 pub struct ContentHasher {
-    sha256: sha2::Sha256,
-    git_blob: Option<Sha1>,
+    sha256: Sha256Hasher,
+    git_blob: Sha1,
 }
 
 impl ContentHasher {
-    /// A hasher for a content of `size` bytes. A git blob id starts with that size, so it must be known first;
-    /// it is computed only where `git_blob` asks for it, since it doubles the work.
-    pub fn new(size: u64, git_blob: bool) -> Self {
-        let git_blob = git_blob.then(|| {
-            let mut sha1 = Sha1::new();
-            sha1.update(format!("blob {size}\0"));
-            sha1
-        });
-        Self { sha256: sha2::Sha256::new(), git_blob }
+    /// A hasher for a content of `size` bytes: a git blob id starts with that size, so it must be known first.
+    pub fn new(size: u64) -> Self {
+        let mut git_blob = Sha1::new();
+        git_blob.update(format!("blob {size}\0"));
+        Self { sha256: Sha256Hasher::default(), git_blob }
     }
 
     /// Takes the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.sha256.update(bytes);
-        if let Some(sha1) = &mut self.git_blob {
-            sha1.update(bytes);
-        }
+        self.git_blob.update(bytes);
     }
 
     /// The digests of all bytes taken.
     pub fn finish(self) -> ContentDigests {
-        ContentDigests {
-            sha256: Sha256(self.sha256.finalize().into()),
-            git_blob: self.git_blob.map(|sha1| GitBlob(sha1.finalize().into())),
-        }
-    }
-}
-
-/// So that what is written can be hashed without being kept.
-impl io::Write for ContentHasher {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        ContentDigests { sha256: self.sha256.finish(), git_blob: GitBlob(self.git_blob.finalize().into()) }
     }
 }
 

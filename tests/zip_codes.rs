@@ -486,7 +486,7 @@ fn each_code_of_zips_has_a_fixture() {
 fn under(limits: &Limits, zip: &Zip) -> (Vec<Code>, u64) {
     let folder = Folder::new();
     let (archive, mut findings) = Archive::open(&folder.file("a.zip", &zip.bytes()), limits).unwrap();
-    archive.digest_all(false, &|_| (), &mut findings).unwrap();
+    archive.digest_all(&|_| (), &mut findings).unwrap();
     (findings.iter().map(|finding| finding.code).collect(), findings.dropped())
 }
 

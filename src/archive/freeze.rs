@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use super::parts::{self, Placed};
 use super::verify::{self, Verify, verify};
-use crate::digest::Sha256;
+use crate::digest::{Sha256, Sha256Hasher};
 use crate::error::Error;
 use crate::finding::{Finding, Findings};
 use crate::form::{Mode, Project, Timestamp};
@@ -157,7 +157,7 @@ impl Contents<'_> {
                 size: file.size,
                 mode: mode(file),
                 sha256: digests.sha256,
-                git_blob: digests.git_blob.unwrap_or_else(|| crate::digest::GitBlob::of(&[])),
+                git_blob: digests.git_blob,
                 role: role_of(path, &self.placed.run),
                 derivative: self.derivative(path, digests.sha256),
             };
@@ -340,17 +340,6 @@ fn read_back(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(),
 }
 
 fn digest(path: &Path) -> Result<(Sha256, u64), Error> {
-    let mut file = File::open(path).map_err(Error::io("open", path))?;
-    let mut hasher = crate::digest::ContentHasher::new(0, false);
-    let mut buffer = vec![0; 1 << 16];
-    let mut size: u64 = 0;
-    loop {
-        match file.read(&mut buffer).map_err(Error::io("read", path))? {
-            0 => return Ok((hasher.finish().sha256, size)),
-            count => {
-                hasher.update(buffer.get(..count).unwrap_or_default());
-                size = size.saturating_add(count as u64);
-            }
-        }
-    }
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    Sha256Hasher::read(BufReader::with_capacity(1 << 16, file)).map_err(Error::io("read", path))
 }

@@ -49,7 +49,7 @@ fn list(file: &Path, limits: &Limits) -> Result<(Vec<ListingEntry>, Findings), E
     let (archive, mut findings) = Archive::open(file, limits)?;
     let progress = Progress::new();
     progress.step(Step::Total(archive.entries().iter().fold(0, |sum, entry| sum.saturating_add(entry.size))));
-    let digests = archive.digest_all(false, &|count| progress.step(Step::Bytes(count)), &mut findings)?;
+    let digests = archive.digest_all(&|count| progress.step(Step::Bytes(count)), &mut findings)?;
     let entries = archive
         .entries()
         .iter()

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Declared;
 use super::paths::{self, at};
-use crate::digest::{ContentHasher, GitBlob, Sha256};
+use crate::digest::{GitBlob, Sha256, Sha256Hasher};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings};
 use crate::form::{self, Mode, NotTheForm, ObjectId, Project, Timestamp};
@@ -289,9 +289,9 @@ impl File {
 
 /// Hashes the canonical bytes as they are written, without keeping them.
 fn content_id(document: &Document) -> Result<Sha256, Error> {
-    let mut hasher = ContentHasher::new(0, false);
+    let mut hasher = Sha256Hasher::default();
     write_canonical(document, &mut hasher)?;
-    Ok(hasher.finish().sha256)
+    Ok(hasher.finish())
 }
 
 fn write_canonical(document: &Document, out: impl Write) -> Result<(), Error> {

@@ -135,7 +135,7 @@ type Digested = (TreeFile, ContentDigests, bool);
 fn digest(path: &Path, name: &EntryName, buffer: &mut [u8], progress: Progress<'_>) -> Result<Digested, Error> {
     let mut file = open(path)?;
     let before = file.metadata().map_err(Error::io("read", path))?;
-    let mut hasher = ContentHasher::new(before.len(), true);
+    let mut hasher = ContentHasher::new(before.len());
     let mut size: u64 = 0;
     loop {
         let count = file.read(buffer).map_err(Error::io("read", path))?;

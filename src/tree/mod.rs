@@ -8,10 +8,10 @@ mod folder;
 mod packed;
 
 use std::collections::BTreeSet;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::digest::{ContentDigests, ContentHasher, Sha256};
+use crate::digest::{ContentDigests, Sha256, Sha256Hasher};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
@@ -192,7 +192,7 @@ impl Inventory {
             Origin::Folder => Box::new(folder::open(&path)?),
             Origin::Packed(packed) => Box::new(packed.contents.open(file.index).ok_or_else(missing)?),
         };
-        let hasher = Some(ContentHasher::new(file.size, false));
+        let hasher = Some(Sha256Hasher::default());
         Ok(Box::new(Again { inner, hasher, hashed: digests.sha256 }))
     }
 
@@ -219,17 +219,10 @@ impl Inventory {
     pub fn packed_digest(&self) -> Result<Option<(Sha256, u64)>, Error> {
         let Origin::Packed(packed) = &self.origin else { return Ok(None) };
         let source = packed.contents.source();
-        let mut hasher = ContentHasher::new(source.len(), false);
-        let mut window = source.window(0, source.len());
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            match window.read(&mut buffer).map_err(Error::io("read", &self.path))? {
-                0 => break,
-                count => hasher.update(buffer.get(..count).unwrap_or_default()),
-            }
-        }
+        let window = BufReader::with_capacity(1 << 16, source.window(0, source.len()));
+        let (sha256, size) = Sha256Hasher::read(window).map_err(Error::io("read", &self.path))?;
         source.unchanged()?;
-        Ok(Some((hasher.finish().sha256, source.len())))
+        Ok(Some((sha256, size)))
     }
 
     /// Holds the packing against the form that its manifest's format implies. A folder has none.
@@ -290,7 +283,7 @@ fn git_metadata(name: &str) -> Option<&str> {
 struct Again<R> {
     inner: R,
     /// Gone once the end was seen.
-    hasher: Option<ContentHasher>,
+    hasher: Option<Sha256Hasher>,
     hashed: Sha256,
 }
 
@@ -303,7 +296,7 @@ impl<R: Read> Read for Again<R> {
             }
             return Ok(count);
         }
-        match self.hasher.take().map(|hasher| hasher.finish().sha256) {
+        match self.hasher.take().map(Sha256Hasher::finish) {
             Some(now) if now != self.hashed => Err(io::Error::other("it changed since it was hashed")),
             Some(_) | None => Ok(0),
         }

@@ -16,7 +16,7 @@ use crate::zip::{Archive, Entry, Name};
 pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(Inventory, Findings), Error> {
     let (archive, mut findings) = Archive::open(path, limits)?;
     progress(Step::Total(archive.entries().iter().fold(0, |sum, entry| sum.saturating_add(entry.size))));
-    let digests = archive.digest_all(true, &|count| progress(Step::Bytes(count)), &mut findings)?;
+    let digests = archive.digest_all(&|count| progress(Step::Bytes(count)), &mut findings)?;
     let root = root(&archive, &mut findings);
     let (mut files, mut folders) = (Vec::with_capacity(archive.entries().len()), Vec::new());
     for (index, (entry, digests)) in archive.entries().iter().zip(digests).enumerate() {

@@ -184,13 +184,12 @@ impl Read for Content<'_> {
 pub(super) fn digest(
     source: &Source,
     entry: &Entry,
-    git_blob: bool,
     progress: &(dyn Fn(u64) + Sync),
     spare: &mut Spare,
 ) -> Result<Option<Result<ContentDigests, Fault>>, Error> {
     let buffers = spare.buffers.take().unwrap_or_default();
     let Some(mut content) = Content::open(source, Located::of(entry), buffers) else { return Ok(None) };
-    let mut hasher = ContentHasher::new(entry.size, git_blob);
+    let mut hasher = ContentHasher::new(entry.size);
     loop {
         let count = content.read(&mut spare.output).map_err(Error::io("read", source.path()))?;
         if count == 0 {

@@ -92,22 +92,19 @@ impl Archive {
     }
 
     /// Reads every content once, in parallel, and hashes it. None for an entry whose content can't be had; a finding
-    /// says why. Hashes git blob ids too where asked to.
+    /// says why.
     ///
     /// # Errors
     /// What the system says, and a file that changed since it was opened.
     pub fn digest_all(
         &self,
-        git_blob: bool,
         progress: &(dyn Fn(u64) + Sync),
         findings: &mut Findings,
     ) -> Result<Vec<Option<ContentDigests>>, Error> {
         let outcomes: Vec<_> = self
             .entries
             .par_iter()
-            .map_init(content::Spare::default, |spare, entry| {
-                content::digest(&self.source, entry, git_blob, progress, spare)
-            })
+            .map_init(content::Spare::default, |spare, entry| content::digest(&self.source, entry, progress, spare))
             .collect::<Result<_, _>>()?;
         self.source.unchanged()?;
         let keep = |(entry, outcome): (&Entry, Option<Result<ContentDigests, content::Fault>>)| match outcome? {

@@ -4,6 +4,7 @@
 //! the form. Invariant: the same names, modes and contents give the same bytes on any machine.
 
 use std::io::{self, Read, Seek, Write};
+use std::mem::ManuallyDrop;
 
 use zip::write::{SimpleFileOptions, ZipWriter};
 use zip::{CompressionMethod, DateTime, System};
@@ -13,14 +14,15 @@ use crate::name::EntryName;
 
 /// Writes entries one after the other.
 pub struct Writer<W: Write + Seek> {
-    inner: ZipWriter<W>,
+    /// Not dropped where writing failed: the crate would try to end the archive, and complain on standard error.
+    inner: ManuallyDrop<ZipWriter<W>>,
     count: u64,
 }
 
 impl<W: Write + Seek> Writer<W> {
     /// Starts an archive.
     pub fn new(stream: W) -> Self {
-        Self { inner: ZipWriter::new(stream), count: 0 }
+        Self { inner: ManuallyDrop::new(ZipWriter::new(stream)), count: 0 }
     }
 
     /// Adds a file of `size` bytes with mode 0644 or 0755. Files come sorted by the bytes of their names.
@@ -37,7 +39,7 @@ impl<W: Write + Seek> Writer<W> {
             .large_file(size >= ZIP64_FROM);
         self.inner.start_file(name.as_str(), options).map_err(io::Error::other)?;
         self.count += 1;
-        let written = io::copy(&mut content.take(size.saturating_add(1)), &mut self.inner)?;
+        let written = io::copy(&mut content.take(size.saturating_add(1)), &mut *self.inner)?;
         if written == size {
             return Ok(());
         }
@@ -53,6 +55,6 @@ impl<W: Write + Seek> Writer<W> {
             // The crate writes ZIP64 end records from 65,536 entries on, but a count of 65,535 says "see ZIP64" too.
             self.inner.set_raw_zip64_extensible_data_sector([].into());
         }
-        self.inner.finish().map_err(io::Error::other)
+        ManuallyDrop::into_inner(self.inner).finish().map_err(io::Error::other)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) type Tree = BTreeMap<String, (u64, Sha256)>;
 pub(crate) fn read(path: &Path) -> Result<Tree, Vec<&'static str>> {
     let opened = Archive::open(path, &Limits::default());
     let (archive, mut findings) = opened.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let digests = archive.digest_all(false, &|_| (), &mut findings).expect("the archive can be read");
+    let digests = archive.digest_all(&|_| (), &mut findings).expect("the archive can be read");
     if !findings.none_broken() {
         let broken = findings.iter().filter(|finding| finding.severity == Severity::Error);
         let mut codes: Vec<_> = broken.map(|finding| finding.code.name()).collect();
