@@ -15,8 +15,8 @@ const UNICODE_PATH: u16 = 0x7075;
 const UNICODE_COMMENT: u16 = 0x6375;
 /// Info-ZIP's times: flags, then modification, access and creation time; the central copy has the first only.
 const TIMES: u16 = 0x5455;
-/// Older Info-ZIP fields whose central copy is shorter by design.
-const SHORTER_IN_CENTRAL: [u16; 3] = [0x5855, 0x7855, TIMES];
+/// Older Info-ZIP fields whose central copy is the beginning of the local one by design.
+const SHORTER_IN_CENTRAL: [u16; 2] = [0x5855, 0x7855];
 /// Fields whose copies are each held against their own record.
 const HELD_ELSEWHERE: [u16; 3] = [ZIP64, UNICODE_PATH, UNICODE_COMMENT];
 /// libarchive's copy of central fields in a local header ("experimental zip extra").
@@ -27,6 +27,12 @@ pub(super) type Fault = (Code, String);
 
 fn fault<T>(code: Code, what: impl Into<String>) -> Result<T, Fault> {
     Err((code, what.into()))
+}
+
+/// The modification time of a field of times. Flag bit 0 says that it is there; each copy has flags for all three times.
+fn modified(data: &[u8]) -> Option<&[u8]> {
+    data.first().filter(|flags| **flags & 1 != 0)?;
+    data.get(1..5)
 }
 
 /// The fields of one header by their ids. There can be 16,383, so looking one up is not a walk over all.
@@ -54,7 +60,8 @@ impl<'a> Extras<'a> {
         Ok(Self(list))
     }
 
-    fn get(&self, id: u16) -> Option<&'a [u8]> {
+    /// The data of a field.
+    pub(super) fn get(&self, id: u16) -> Option<&'a [u8]> {
         self.0.get(&id).copied()
     }
 
@@ -109,12 +116,15 @@ impl<'a> Extras<'a> {
     pub(super) fn check_twins(&self, central: &Self) -> Result<(), Fault> {
         for (id, here) in &self.0 {
             let Some(there) = central.get(*id).filter(|_| !HELD_ELSEWHERE.contains(id)) else { continue };
-            if *id == TIMES && here.get(1..5).is_some() && there.get(1..5).is_some() {
-                // Flag bit 0 says that a modification time follows; each copy has flags for all three times.
-                if here.get(1..5) != there.get(1..5) {
+            let same = match *id {
+                TIMES if modified(here) != modified(there) => {
                     return fault(Code::ZipTimeDiffers, "has another Unix time in its local header");
                 }
-            } else if !SHORTER_IN_CENTRAL.contains(id) && *here != there {
+                TIMES => true,
+                id if SHORTER_IN_CENTRAL.contains(&id) => here.starts_with(there),
+                _ => *here == there,
+            };
+            if !same {
                 let what = format!("has another extra field {id:#06x} in its local header");
                 return fault(Code::ZipExtraDiffers, what);
             }

@@ -5,6 +5,7 @@
 //! APPNOTE 4.3.7 to 4.3.9.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
+use super::attributes;
 use super::central::{FLAG_DESCRIPTOR, Records};
 use super::entry::Entry;
 use super::extra::{Extras, Fault};
@@ -201,7 +202,8 @@ fn check_extras(entry: &Entry, local: &Extras<'_>, raw_name: &[u8]) -> Vec<Fault
         local.check_twins(&central).err(),
         local.check_libarchive(entry.made_by, entry.internal, entry.external).err(),
     ];
-    faults.into_iter().flatten().collect()
+    let of_nature = attributes::check_extras(entry, local).into_iter().map(in_local);
+    faults.into_iter().flatten().chain(of_nature).collect()
 }
 
 /// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead, or all but the plain
