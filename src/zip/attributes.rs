@@ -47,7 +47,7 @@ pub(super) fn check(entry: &Entry) -> Vec<Fault> {
 /// PKWARE's Unix field: times and ids, then a link's target or a device's numbers.
 const PKWARE_UNIX: u16 = 0x000D;
 const PKWARE_UNIX_LEN: usize = 12;
-/// The field "ASi Unix": CRC, mode, length of a link's target or a device's number, ids, target.
+/// Info-ZIP's oldest Unix field: CRC, mode, length of a link's target or a device's number, ids, target.
 const ASI_UNIX: u16 = 0x756E;
 /// Fields of encrypted entries: strong encryption, AES.
 const ENCRYPTION: [u16; 2] = [0x0017, 0x9901];

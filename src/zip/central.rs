@@ -126,7 +126,7 @@ fn entry(central: &Central, variable: &[u8], at: u64, limits: &Limits, findings:
         version_needed: central.shared.version_needed,
         internal: central.internal,
         external: central.external,
-        extra: extra.into(),
+        extra: (at.saturating_add(CENTRAL_LEN as u64).saturating_add(name.len() as u64), central.shared.extra_len),
         has_comment: !comment.is_empty(),
         resolved: false,
     };

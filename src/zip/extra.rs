@@ -5,8 +5,6 @@
 //! APPNOTE 4.5; the Info-ZIP fields: proginfo/extrafld.txt of zip 3.0.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
-use std::collections::BTreeMap;
-
 use super::record::Fields;
 use crate::finding::Code;
 
@@ -35,15 +33,15 @@ fn modified(data: &[u8]) -> Option<&[u8]> {
     data.get(1..5)
 }
 
-/// The fields of one header by their ids. There can be 16,383, so looking one up is not a walk over all.
+/// The fields of one header, sorted by their ids. There can be 16,383, so looking one up is not a walk over all.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Extras<'a>(BTreeMap<u16, &'a [u8]>);
+pub(super) struct Extras<'a>(Vec<(u16, &'a [u8])>);
 
 impl<'a> Extras<'a> {
     /// Splits an extra area into its fields.
     pub(super) fn parse(area: &'a [u8]) -> Result<Self, Fault> {
         let mut fields = Fields(area);
-        let mut list = BTreeMap::new();
+        let mut list = Vec::new();
         while !fields.0.is_empty() {
             let at = area.len().saturating_sub(fields.0.len());
             let field = fields.u16().zip(fields.u16()).and_then(|(id, len)| Some((id, fields.bytes(len.into())?)));
@@ -53,16 +51,21 @@ impl<'a> Extras<'a> {
                     format!("has an extra field that overruns its space at byte {at}"),
                 );
             };
-            if list.insert(id, data).is_some() {
-                return fault(Code::ZipExtraRepeated, format!("has the extra field {id:#06x} twice"));
-            }
+            list.push((id, data));
+        }
+        list.sort_unstable_by_key(|(id, _)| *id);
+        if let Some((id, _)) =
+            list.iter().zip(list.iter().skip(1)).find(|(one, next)| one.0 == next.0).map(|(one, _)| one)
+        {
+            return fault(Code::ZipExtraRepeated, format!("has the extra field {id:#06x} twice"));
         }
         Ok(Self(list))
     }
 
     /// The data of a field.
     pub(super) fn get(&self, id: u16) -> Option<&'a [u8]> {
-        self.0.get(&id).copied()
+        let at = self.0.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.0.get(at).map(|(_, data)| *data)
     }
 
     /// Whether there is a ZIP64 field, which makes a data descriptor's sizes 8 bytes wide.
