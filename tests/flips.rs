@@ -31,9 +31,15 @@ fn frozen() -> Vec<u8> {
     fs::write(at("matrix.json"), matrix).unwrap();
     fs::write(at("runs/r/run.json"), run).unwrap();
     fs::write(at("runs/r/results.jsonl"), format!("{result}\n")).unwrap();
-    let request = Freeze { run: &at("runs/r"), root: Some(folder.path()), out: &at("out"), policy: None, as_failed_evidence: false };
+    let request = Freeze {
+        run: &at("runs/r"),
+        root: Some(folder.path()),
+        out: &at("out"),
+        policy: None,
+        as_failed_evidence: false,
+    };
     let frozen = freeze(&request, &Limits::default(), &|_| ()).unwrap();
-    fs::read(frozen.written.expect("the run is coherent").archive).unwrap()
+    fs::read(frozen.written.unwrap().archive).unwrap()
 }
 
 /// One copy of an archive in a folder of its own.
