@@ -275,6 +275,15 @@ fn extra_rows() -> Vec<Row> {
             *record = asi_unix(0o100_644, b"/etc/passwd");
             record.local.extra.clear();
         }),
+        entry(
+            Code::ZipExtraDiffers,
+            "a folder by ASi Unix alone",
+            Record { external: 0, ..asi_unix(0o100_644, b"") },
+            |record| {
+                record.central.extra = asi_unix(0o040_755, b"").central.extra;
+                record.local.extra.clear();
+            },
+        ),
         entry(Code::ZipExtraDiffers, "another mode by ASi Unix", asi_unix(0o100_644, b""), |record| {
             record.central.extra = asi_unix(0o104_755, b"").central.extra;
             record.local.extra.clear();

@@ -1,7 +1,7 @@
 //! Owns a report's line of JSON.
 //!
 //! Refuses nothing. Invariant: one line whoever splits it: what would break a line, move a cursor or not show is written
-//! as `\\uXXXX`, which readers of JSON take for the same string.
+//! as an escape by its code, which readers of JSON take for the same string.
 
 use std::io::{self, Write};
 

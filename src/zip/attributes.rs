@@ -61,7 +61,11 @@ pub(super) fn check_extras(entry: &Entry, extras: &Extras<'_>) -> Vec<Fault> {
     if let Some(data) = extras.get(ASI_UNIX) {
         let mut fields = Fields(data);
         let (_crc, mode, target) = (fields.u32(), fields.u16().map(u32::from), fields.u32());
-        if mode != Some(entry.external >> 16) || target != Some(0) {
+        let own = entry.external >> 16;
+        // Without a mode of its own an entry is what its name says.
+        let plain = if entry.is_folder { 0o040_000 } else { 0o100_000 };
+        let fits = |mode: u32| mode == own || (own == 0 && mode & 0o177_000 == plain);
+        if !mode.is_some_and(fits) || target != Some(0) {
             faults.push((Code::ZipExtraDiffers, "has a mode in its extra field 0x756e unlike its own".to_owned()));
         }
     }
