@@ -182,9 +182,12 @@ impl Clash {
 pub fn clashes<'a>(names: impl Iterator<Item = (&'a EntryName, bool)>) -> Vec<Clash> {
     // A tree by parts: whole names of folders as keys would grow with the square of a name's depth.
     let mut seen: BTreeMap<(usize, String), (usize, Seen<'a>)> = BTreeMap::new();
-    let mut looks: BTreeMap<String, &'a str> = BTreeMap::new();
+    let names: Vec<_> = names.collect();
+    // Only a name beyond ASCII can look like another, so the keys of these are all that is kept.
+    let mut looks: BTreeMap<String, Option<&'a str>> = BTreeMap::new();
+    looks.extend(names.iter().filter(|(name, _)| !name.0.is_ascii()).map(|(name, _)| (lookalike_key(&name.0), None)));
     let mut found = Vec::new();
-    for (index, (name, is_folder)) in names.enumerate() {
+    for (index, (name, is_folder)) in names.into_iter().enumerate() {
         let whole = name.as_str();
         let (mut above, mut start, mut clash) = (0, 0, None);
         while start <= whole.len() {
@@ -199,11 +202,9 @@ pub fn clashes<'a>(names: impl Iterator<Item = (&'a EntryName, bool)>) -> Vec<Cl
             }
             (above, start) = (*node, end + 1);
         }
-        if clash.is_none() && !whole.is_ascii() {
-            let before = *looks.entry(lookalike_key(whole)).or_insert(whole);
-            if before != whole {
-                clash = Some((Code::NameLookalike, before));
-            }
+        if clash.is_none() && !looks.is_empty() {
+            let before = looks.get_mut(&lookalike_key(whole)).map(|first| *first.get_or_insert(whole));
+            clash = before.filter(|before| *before != whole).map(|before| (Code::NameLookalike, before));
         }
         found.extend(clash.map(|(code, other)| Clash { index, code, other: other.to_owned() }));
     }
@@ -363,6 +364,8 @@ mod tests {
         assert_eq!(clash_codes(&[("x²", false), ("x\u{2072}".trim_end_matches('\u{2072}'), false)]), []);
         assert_eq!(clash_codes(&[("Ａ", false), ("ａ", false)]), [Code::NameCollision]);
         assert_eq!(clash_codes(&[("①é", false), ("1é", false)]), [Code::NameLookalike]);
+        assert_eq!(clash_codes(&[("２", false), ("2", false)]), [Code::NameLookalike]);
+        assert_eq!(clash_codes(&[("x2", false), ("y", false), ("x²", false)]), [Code::NameLookalike]);
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub enum Code {
     ZipMethodUnsupported,
     /// An entry needs no version over 6.3 to extract.
     ZipVersionNeeded,
-    /// Nothing is encrypted or masked (flag bits 0, 6 and 13).
+    /// Nothing is encrypted or masked (flag bits 0, 6 and 13, extra fields 0x0017 and 0x9901).
     ZipEncrypted,
     /// No flag is set but 1, 2 (deflate level), 3 (descriptor) and 11 (UTF-8).
     ZipFlagsReserved,
@@ -488,7 +488,7 @@ pub static RULES: &[Rule] = &[
     error(
         Code::ZipEncrypted,
         "zip-encrypted",
-        "Nothing is encrypted or masked (flag bits 0, 6 and 13).",
+        "Nothing is encrypted or masked (flag bits 0, 6 and 13, extra fields 0x0017 and 0x9901).",
         "Evidence that can't be read can't be checked. Publish it in the clear, or leave it out and say so.",
     ),
     error(

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Failure, Split, text};
+use super::{Failure, Split, line, text};
 use crate::archive::Frozen;
 use crate::digest::Sha256;
 use crate::error::Error;
@@ -124,8 +124,7 @@ impl Freezing {
 
     /// One line of JSON.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        writeln!(out)
+        line::write(out, self)
     }
 
     /// The outcome, what is wrong and what to do, then what was written.

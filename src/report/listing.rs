@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use base64::Engine as _;
 use serde::Serialize;
 
-use super::{Failure, Split, text};
+use super::{Failure, Split, line, text};
 use crate::digest::Sha256;
 use crate::error::Error;
 use crate::finding::Findings;
@@ -103,8 +103,7 @@ impl Listing {
 
     /// One line of JSON.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        writeln!(out)
+        line::write(out, self)
     }
 
     /// The verdict, what is wrong, then a table.

@@ -4,6 +4,7 @@
 //! complete on failure as on success, with the same bytes for the same input; text shows no foreign control character.
 
 mod freezing;
+mod line;
 mod listing;
 mod text;
 mod verification;

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Failure, Split, text};
+use super::{Failure, Split, line, text};
 use crate::archive::{RunVerdict, Verdict};
 use crate::digest::Sha256;
 use crate::error::Error;
@@ -180,8 +180,7 @@ impl Verification {
 
     /// One line of JSON.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        writeln!(out)
+        line::write(out, self)
     }
 
     /// The verdict, what is wrong and what to do, then what it rests on.

@@ -126,7 +126,7 @@ fn entry(central: &Central, variable: &[u8], at: u64, limits: &Limits, findings:
         version_needed: central.shared.version_needed,
         internal: central.internal,
         external: central.external,
-        extra: extra.into(),
+        extra: (at.saturating_add(CENTRAL_LEN as u64).saturating_add(name.len() as u64), central.shared.extra_len),
         has_comment: !comment.is_empty(),
         resolved: false,
     };
@@ -135,6 +135,7 @@ fn entry(central: &Central, variable: &[u8], at: u64, limits: &Limits, findings:
         Ok(extras) => {
             faults.extend(extras.check_unicode(name, comment).err());
             faults.extend(resolve_zip64(&mut entry, central, &extras).err());
+            faults.extend(attributes::check_extras(&entry, &extras));
         }
         Err(fault) => faults.push(fault),
     }
@@ -222,7 +223,7 @@ fn check_sizes(entry: &Entry, limits: &Limits) -> Vec<Fault> {
     faults
 }
 
-fn is_encrypted(entry: &Entry) -> bool {
+pub(super) fn is_encrypted(entry: &Entry) -> bool {
     entry.flags & FLAGS_ENCRYPTED != 0
 }
 

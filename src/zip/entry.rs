@@ -75,8 +75,8 @@ pub struct Entry {
     pub internal: u16,
     /// External attributes: Unix mode in the high half, DOS attributes in the low half.
     pub external: u32,
-    /// Extra fields of the central record.
-    pub extra: Box<[u8]>,
+    /// Where the central record's extra fields are and how many bytes they have; they can be too much to keep.
+    pub extra: (u64, u16),
     /// Whether the central record has a comment.
     pub has_comment: bool,
     /// Whether sizes and offset are known: false where ZIP64 fields are out of order.

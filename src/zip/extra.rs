@@ -5,8 +5,6 @@
 //! APPNOTE 4.5; the Info-ZIP fields: proginfo/extrafld.txt of zip 3.0.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
-use std::collections::BTreeMap;
-
 use super::record::Fields;
 use crate::finding::Code;
 
@@ -15,8 +13,8 @@ const UNICODE_PATH: u16 = 0x7075;
 const UNICODE_COMMENT: u16 = 0x6375;
 /// Info-ZIP's times: flags, then modification, access and creation time; the central copy has the first only.
 const TIMES: u16 = 0x5455;
-/// Older Info-ZIP fields whose central copy is shorter by design.
-const SHORTER_IN_CENTRAL: [u16; 3] = [0x5855, 0x7855, TIMES];
+/// Older Info-ZIP fields whose central copy is the beginning of the local one by design.
+const SHORTER_IN_CENTRAL: [u16; 2] = [0x5855, 0x7855];
 /// Fields whose copies are each held against their own record.
 const HELD_ELSEWHERE: [u16; 3] = [ZIP64, UNICODE_PATH, UNICODE_COMMENT];
 /// libarchive's copy of central fields in a local header ("experimental zip extra").
@@ -29,15 +27,21 @@ fn fault<T>(code: Code, what: impl Into<String>) -> Result<T, Fault> {
     Err((code, what.into()))
 }
 
-/// The fields of one header by their ids. There can be 16,383, so looking one up is not a walk over all.
+/// The modification time of a field of times. Flag bit 0 says that it is there; each copy has flags for all three times.
+fn modified(data: &[u8]) -> Option<&[u8]> {
+    data.first().filter(|flags| **flags & 1 != 0)?;
+    data.get(1..5)
+}
+
+/// The fields of one header, sorted by their ids. There can be 16,383, so looking one up is not a walk over all.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Extras<'a>(BTreeMap<u16, &'a [u8]>);
+pub(super) struct Extras<'a>(Vec<(u16, &'a [u8])>);
 
 impl<'a> Extras<'a> {
     /// Splits an extra area into its fields.
     pub(super) fn parse(area: &'a [u8]) -> Result<Self, Fault> {
         let mut fields = Fields(area);
-        let mut list = BTreeMap::new();
+        let mut list = Vec::new();
         while !fields.0.is_empty() {
             let at = area.len().saturating_sub(fields.0.len());
             let field = fields.u16().zip(fields.u16()).and_then(|(id, len)| Some((id, fields.bytes(len.into())?)));
@@ -47,15 +51,21 @@ impl<'a> Extras<'a> {
                     format!("has an extra field that overruns its space at byte {at}"),
                 );
             };
-            if list.insert(id, data).is_some() {
-                return fault(Code::ZipExtraRepeated, format!("has the extra field {id:#06x} twice"));
-            }
+            list.push((id, data));
+        }
+        list.sort_unstable_by_key(|(id, _)| *id);
+        if let Some((id, _)) =
+            list.iter().zip(list.iter().skip(1)).find(|(one, next)| one.0 == next.0).map(|(one, _)| one)
+        {
+            return fault(Code::ZipExtraRepeated, format!("has the extra field {id:#06x} twice"));
         }
         Ok(Self(list))
     }
 
-    fn get(&self, id: u16) -> Option<&'a [u8]> {
-        self.0.get(&id).copied()
+    /// The data of a field.
+    pub(super) fn get(&self, id: u16) -> Option<&'a [u8]> {
+        let at = self.0.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.0.get(at).map(|(_, data)| *data)
     }
 
     /// Whether there is a ZIP64 field, which makes a data descriptor's sizes 8 bytes wide.
@@ -109,12 +119,15 @@ impl<'a> Extras<'a> {
     pub(super) fn check_twins(&self, central: &Self) -> Result<(), Fault> {
         for (id, here) in &self.0 {
             let Some(there) = central.get(*id).filter(|_| !HELD_ELSEWHERE.contains(id)) else { continue };
-            if *id == TIMES && here.get(1..5).is_some() && there.get(1..5).is_some() {
-                // Flag bit 0 says that a modification time follows; each copy has flags for all three times.
-                if here.get(1..5) != there.get(1..5) {
+            let same = match *id {
+                TIMES if modified(here) != modified(there) => {
                     return fault(Code::ZipTimeDiffers, "has another Unix time in its local header");
                 }
-            } else if !SHORTER_IN_CENTRAL.contains(id) && *here != there {
+                TIMES => true,
+                id if SHORTER_IN_CENTRAL.contains(&id) => here.starts_with(there),
+                _ => *here == there,
+            };
+            if !same {
                 let what = format!("has another extra field {id:#06x} in its local header");
                 return fault(Code::ZipExtraDiffers, what);
             }

@@ -26,7 +26,7 @@ pub(super) fn check(entries: &[Entry]) -> Option<Finding> {
         } else if entry.made_by >> 8 != HOST_UNIX || entry.external & 0xF000_FFFF != 0x8000_0000 {
             // Which mode it has is the manifest's matter.
             Some("does not have the attributes of a regular Unix file")
-        } else if entry.has_comment || !entry.extra.is_empty() {
+        } else if entry.has_comment || entry.extra.1 > 0 {
             Some("has a comment or extra fields")
         } else {
             None

@@ -5,6 +5,7 @@
 //! APPNOTE 4.3.7 to 4.3.9.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
+use super::attributes;
 use super::central::{FLAG_DESCRIPTOR, Records};
 use super::entry::Entry;
 use super::extra::{Extras, Fault};
@@ -146,6 +147,7 @@ fn check_record(
     let wide = match Extras::parse(local.extra()) {
         Ok(extras) => {
             check_extras(entry, &extras, &raw_name).into_iter().for_each(&mut *add);
+            check_twins(source, entry, local, &extras)?.into_iter().for_each(&mut *add);
             let sizes = [local.fixed.plain, local.fixed.compressed];
             match extras.zip64(sizes) {
                 // A local ZIP64 field has both sizes (APPNOTE 4.5.3), so neither field may be spelt out.
@@ -195,13 +197,27 @@ fn compare_fields(entry: &Entry, local: &Shared, add: &mut dyn FnMut(Fault)) {
 
 fn check_extras(entry: &Entry, local: &Extras<'_>, raw_name: &[u8]) -> Vec<Fault> {
     let in_local = |(code, what)| (code, format!("{what} in its local record"));
-    let central = Extras::parse(&entry.extra).unwrap_or_default();
     let faults = [
         local.check_unicode(raw_name, b"").err().map(in_local),
-        local.check_twins(&central).err(),
         local.check_libarchive(entry.made_by, entry.internal, entry.external).err(),
     ];
-    faults.into_iter().flatten().collect()
+    let of_nature = attributes::check_extras(entry, local).into_iter().map(in_local);
+    faults.into_iter().flatten().chain(of_nature).collect()
+}
+
+/// Holds the local extra fields against the central ones, which are read again only where they can differ.
+fn check_twins(source: &Source, entry: &Entry, local: &Local, extras: &Extras<'_>) -> Result<Option<Fault>, Error> {
+    let (at, length) = entry.extra;
+    if length == 0 || local.extra().is_empty() {
+        return Ok(None);
+    }
+    // At most 65,535.
+    let mut central = vec![0; length.into()];
+    source.read_at(at, &mut central)?;
+    if central == local.extra() {
+        return Ok(None);
+    }
+    Ok(extras.check_twins(&Extras::parse(&central).unwrap_or_default()).err())
 }
 
 /// Sizes and CRC are the central ones; where a descriptor follows they may all be zero instead, or all but the plain
