@@ -335,6 +335,9 @@ fn libarchive(mode: u32) -> Record {
 fn entry_rows() -> Vec<Row> {
     vec![
         entry(Code::ZipMethodUnsupported, "bzip2", file(), |record| record.both(|header| header.method = 12)),
+        entry(Code::ZipVersionNeeded, "in the high byte", file(), |record| {
+            record.both(|header| header.version |= 0x100);
+        }),
         entry(Code::ZipVersionNeeded, "6.4", file(), |record| record.both(|header| header.version = 64)),
         entry(Code::ZipEncrypted, "by its extra field", file(), |record| {
             record.central.extra = field(0x9901, b"\x02\0AE\x03\0\0");
@@ -403,6 +406,10 @@ fn attribute_rows() -> Vec<Row> {
         entry(Code::ZipLink, "link", Record::stored("a", b"/etc/passwd"), |record| mode(record, 0o120_777)),
         entry(Code::ZipSpecialFile, "pipe", Record::stored("a", b""), |record| mode(record, 0o010_644)),
         entry(Code::ZipSpecialFile, "device", Record::stored("a", b""), |record| mode(record, 0o060_644)),
+        entry(Code::ZipLink, "by its DOS attributes", Record::stored("a", b""), |record| record.external |= 0x400),
+        entry(Code::ZipSpecialFile, "device by its DOS attributes", Record::stored("a", b""), |record| {
+            record.external |= 0x40;
+        }),
         entry(Code::ZipSpecialFile, "volume label", Record::stored("a", b""), |record| record.external |= 8),
         entry(Code::ZipModeBits, "setuid", file(), |record| mode(record, 0o104_755)),
         entry(Code::ZipModeBits, "setgid", file(), |record| mode(record, 0o102_755)),

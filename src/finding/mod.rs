@@ -5,12 +5,14 @@
 //! `recorded` is what the evidence says of itself, `computed` what this program found.
 
 mod code;
+mod rules;
 
 use std::fmt::Display;
 
 use serde::Serialize;
 
-pub use code::{Code, RULES, Rule, Severity};
+pub use code::{Code, Severity};
+pub use rules::{RULES, Rule};
 
 /// Where a finding is. Every field is present in reports, null where it doesn't apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -13,6 +13,9 @@ use crate::finding::Code;
 
 const DOS_FOLDER: u32 = 0x10;
 const DOS_VOLUME_LABEL: u32 = 0x08;
+const DOS_DEVICE: u32 = 0x40;
+/// A reparse point: Windows' symbolic links and mount points.
+const DOS_REPARSE: u32 = 0x400;
 
 /// Holds Unix type, Unix bits and DOS attributes against the name.
 pub(super) fn check(entry: &Entry) -> Vec<Fault> {
@@ -34,6 +37,12 @@ pub(super) fn check(entry: &Entry) -> Vec<Fault> {
     }
     if entry.external & DOS_VOLUME_LABEL != 0 {
         add(Code::ZipSpecialFile, "is a volume label".to_owned());
+    }
+    if entry.external & DOS_DEVICE != 0 {
+        add(Code::ZipSpecialFile, "is a device by its DOS attributes".to_owned());
+    }
+    if entry.external & DOS_REPARSE != 0 {
+        add(Code::ZipLink, "is a link by its DOS attributes".to_owned());
     }
     if entry.external & DOS_FOLDER != 0 && !entry.is_folder {
         add(Code::ZipFolderAttribute, "is a folder by its DOS attributes and a file by its name".to_owned());

@@ -192,8 +192,9 @@ fn check_fields(entry: &Entry) -> Vec<Fault> {
     } else if entry.flags & !(FLAGS_LEVEL | FLAG_DESCRIPTOR | FLAG_UTF8) != 0 {
         add(Code::ZipFlagsReserved, format!("has flags {:#06x}", entry.flags));
     }
-    if entry.version_needed & 0xFF > MAX_VERSION {
-        add(Code::ZipVersionNeeded, format!("needs version {} to extract", entry.version_needed & 0xFF));
+    // Some readers compare the low byte only, some all of it.
+    if entry.version_needed > MAX_VERSION {
+        add(Code::ZipVersionNeeded, format!("needs version {} to extract", entry.version_needed));
     }
     faults
 }
