@@ -168,14 +168,7 @@ impl Contents<'_> {
     /// The redaction that the policy approved for a file, where the file is what it approved.
     fn derivative(&self, path: &str, sha256: Sha256) -> Option<Box<Derivative>> {
         let approved = self.policy?.approved(path).filter(|approved| approved.public_sha256 == sha256)?;
-        Some(Box::new(Derivative {
-            rule: approved.transform.clone(),
-            matched_prefix: None,
-            occurrences: None,
-            private_sha256: approved.private_origin_sha256,
-            private_git_blob: Some(approved.private_origin_git_blob),
-            public_sha256: approved.public_sha256,
-        }))
+        Some(Box::new(approved.into()))
     }
 
     /// What the run names and the archive doesn't have.

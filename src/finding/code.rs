@@ -1,14 +1,9 @@
 //! Owns every finding code; what each stands for is its row in the table of rules.
 //!
 //! Refuses to say anything about one case: that is the finding's message. Invariant: a code's name is never reused
-//! or changed once released; the table and the enum list the same codes in the same order (tested).
+//! or changed once released; the table and the enum list the same codes in the same order (tested there).
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Serialize, Serializer};
-
-use super::rules::{RULES, Rule};
+use serde::Serialize;
 
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -221,54 +216,4 @@ pub enum Code {
     RunFileUnaccounted,
     /// A database has exactly the journal files that the run declared.
     RunSidecar,
-}
-
-impl Code {
-    /// The code's row in [`RULES`].
-    pub fn rule(self) -> &'static Rule {
-        &RULES[self as usize]
-    }
-
-    /// The stable name, as reports and `exhibit explain` use it.
-    pub fn name(self) -> &'static str {
-        self.rule().name
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Code {
-    type Err = ();
-    fn from_str(name: &str) -> Result<Self, ()> {
-        RULES.iter().find(|rule| rule.name == name).map(|rule| rule.code).ok_or(())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn table_and_enum_agree_and_names_are_unique() {
-        let mut names = BTreeSet::new();
-        for (index, rule) in RULES.iter().enumerate() {
-            assert_eq!(rule.code as usize, index, "{} stands in the wrong row", rule.name);
-            assert_eq!(rule.name.parse(), Ok(rule.code));
-            assert!(names.insert(rule.name), "{} twice", rule.name);
-            assert!(rule.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
-            assert!(rule.rule.ends_with('.') && rule.advice.ends_with('.'), "{}", rule.name);
-        }
-    }
 }

@@ -133,7 +133,7 @@ impl Historical {
             check_file(index, file, findings);
             check_approval(index, file, approved, findings);
             if let Some(approved) = approved.filter(|_| file.status == Status::RetainedRedactedDerivative) {
-                derivatives.insert(file.path.to_string(), derivative(approved));
+                derivatives.insert(file.path.to_string(), Derivative::from(approved));
             }
         }
         if let Some(policy) = policy {
@@ -193,14 +193,17 @@ impl HistoricalFile {
     }
 }
 
-fn derivative(approved: &Approved) -> Derivative {
-    Derivative {
-        rule: approved.transform.clone(),
-        matched_prefix: None,
-        occurrences: None,
-        private_sha256: approved.private_origin_sha256,
-        private_git_blob: Some(approved.private_origin_git_blob),
-        public_sha256: approved.public_sha256,
+/// What a policy knows of a redaction.
+impl From<&Approved> for Derivative {
+    fn from(approved: &Approved) -> Self {
+        Self {
+            rule: approved.transform.clone(),
+            matched_prefix: None,
+            occurrences: None,
+            private_sha256: approved.private_origin_sha256,
+            private_git_blob: Some(approved.private_origin_git_blob),
+            public_sha256: approved.public_sha256,
+        }
     }
 }
 

@@ -133,12 +133,7 @@ impl Freezing {
         if let Some(failure) = &self.error {
             return text::failure(out, failure);
         }
-        let split = Split {
-            findings: self.findings.clone(),
-            warnings: self.warnings.clone(),
-            findings_not_shown: self.findings_not_shown,
-        };
-        text::findings(out, &split)?;
+        text::findings(out, &self.findings, &self.warnings, self.findings_not_shown)?;
         match &self.written {
             Some(written) => {
                 let (archive, receipt) = (text::plain(&written.archive), text::plain(&written.receipt));

@@ -117,12 +117,7 @@ impl Listing {
         let entries =
             if self.entries.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", self.entries.len()) };
         writeln!(out, "{file}: {} ({entries}, {total} bytes)", self.verdict)?;
-        let split = Split {
-            findings: self.findings.clone(),
-            warnings: self.warnings.clone(),
-            findings_not_shown: self.findings_not_shown,
-        };
-        text::findings(out, &split)?;
+        text::findings(out, &self.findings, &self.warnings, self.findings_not_shown)?;
         for entry in &self.entries {
             let mode = entry.mode.as_deref().unwrap_or("-");
             let sha256 = entry.sha256.map_or_else(|| "-".repeat(64), |digest| digest.to_string());

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::{Failure, Split};
+use super::Failure;
 use crate::finding::{Finding, Place};
 use crate::name::{escape, is_plain};
 use crate::run::{CaseRow, Status};
@@ -38,10 +38,15 @@ fn finding(out: &mut dyn Write, kind: &str, finding: &Finding) -> io::Result<()>
 }
 
 /// Findings first, then warnings, then how many are not shown.
-pub(super) fn findings(out: &mut dyn Write, split: &Split) -> io::Result<()> {
-    split.findings.iter().try_for_each(|each| finding(out, "finding", each))?;
-    split.warnings.iter().try_for_each(|each| finding(out, "warning", each))?;
-    match split.findings_not_shown {
+pub(super) fn findings(
+    out: &mut dyn Write,
+    findings: &[Finding],
+    warnings: &[Finding],
+    not_shown: u64,
+) -> io::Result<()> {
+    findings.iter().try_for_each(|each| finding(out, "finding", each))?;
+    warnings.iter().try_for_each(|each| finding(out, "warning", each))?;
+    match not_shown {
         0 => Ok(()),
         more => writeln!(out, "and {more} more that are not shown"),
     }

@@ -189,12 +189,7 @@ impl Verification {
         if let Some(failure) = &self.error {
             return text::failure(out, failure);
         }
-        let split = Split {
-            findings: self.findings.clone(),
-            warnings: self.warnings.clone(),
-            findings_not_shown: self.findings_not_shown,
-        };
-        text::findings(out, &split)?;
+        text::findings(out, &self.findings, &self.warnings, self.findings_not_shown)?;
         if let Some(tree) = &self.tree {
             writeln!(out, "{} ({}): {} files, {} bytes", tree.root, tree.manifest, tree.files, tree.bytes)?;
             text::fields(out, &[("content id", tree.content_id.map(|id| id.to_string()))])?;

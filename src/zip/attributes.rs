@@ -5,7 +5,6 @@
 //! the extra fields that can say a mode, a link's target or an encryption again (APPNOTE 4.5.5, 4.5.7, 4.5.12; the
 //! fields 0x756e and 0x9901 by Info-ZIP's proginfo/extrafld.txt and the AE-x specification).
 
-use super::central::is_encrypted;
 use super::entry::Entry;
 use super::extra::{Extras, Fault};
 use super::record::Fields;
@@ -78,7 +77,7 @@ pub(super) fn check_extras(entry: &Entry, extras: &Extras<'_>) -> Vec<Fault> {
             faults.push((Code::ZipExtraDiffers, "has a mode in its extra field 0x756e unlike its own".to_owned()));
         }
     }
-    if let Some(id) = ENCRYPTION.iter().find(|id| extras.get(**id).is_some() && !is_encrypted(entry)) {
+    if let Some(id) = ENCRYPTION.iter().find(|id| extras.get(**id).is_some() && !entry.is_encrypted()) {
         faults.push((Code::ZipEncrypted, format!("has an extra field of encrypted entries ({id:#06x})")));
     }
     faults

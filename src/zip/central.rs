@@ -24,8 +24,6 @@ pub(super) const FLAG_UTF8: u16 = 1 << 11;
 pub(super) const FLAG_DESCRIPTOR: u16 = 1 << 3;
 /// Bits 1 and 2 say how hard a compressor tried; nobody reads them otherwise.
 const FLAGS_LEVEL: u16 = 0b110;
-/// Bits 0, 6, 13: encryption, strong encryption, masked headers.
-const FLAGS_ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
 /// Version 6.3, the last that changed what a reader needs.
 const MAX_VERSION: u16 = 63;
 
@@ -187,7 +185,7 @@ fn check_fields(entry: &Entry) -> Vec<Fault> {
     if let Method::Other(number) = entry.method {
         add(Code::ZipMethodUnsupported, format!("is compressed by method {number}"));
     }
-    if is_encrypted(entry) {
+    if entry.is_encrypted() {
         add(Code::ZipEncrypted, format!("is encrypted (flags {:#06x})", entry.flags));
     } else if entry.flags & !(FLAGS_LEVEL | FLAG_DESCRIPTOR | FLAG_UTF8) != 0 {
         add(Code::ZipFlagsReserved, format!("has flags {:#06x}", entry.flags));
@@ -224,13 +222,9 @@ fn check_sizes(entry: &Entry, limits: &Limits) -> Vec<Fault> {
     faults
 }
 
-pub(super) fn is_encrypted(entry: &Entry) -> bool {
-    entry.flags & FLAGS_ENCRYPTED != 0
-}
-
 /// Encryption puts a header of its own before stored data.
 fn has_stored_fault(entry: &Entry) -> bool {
-    entry.method == Method::Stored && entry.compressed != entry.size && !is_encrypted(entry)
+    entry.method == Method::Stored && entry.compressed != entry.size && !entry.is_encrypted()
 }
 
 /// Whether an entry alone is more than may be inflated.
@@ -241,7 +235,7 @@ pub(super) fn is_oversized(entry: &Entry, limits: &Limits) -> bool {
 /// Whether a finding on the central record already says that the content can't be had. It isn't read then: that
 /// would cost time, or make a second finding of the same fault.
 pub(super) fn is_unreadable(entry: &Entry, limits: &Limits) -> bool {
-    is_encrypted(entry) || has_stored_fault(entry) || is_oversized(entry, limits)
+    entry.is_encrypted() || has_stored_fault(entry) || is_oversized(entry, limits)
 }
 
 /// Whether so many stored bytes can't honestly stand for so many plain ones.

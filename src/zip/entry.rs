@@ -83,7 +83,15 @@ pub struct Entry {
     pub resolved: bool,
 }
 
+/// Bits 0, 6, 13: encryption, strong encryption, masked headers.
+const FLAGS_ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
+
 impl Entry {
+    /// Whether a flag says that data or headers are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.flags & FLAGS_ENCRYPTED != 0
+    }
+
     /// Permission bits, where the archive has any.
     pub fn mode(&self) -> Option<u32> {
         let mode = self.external >> 16;
