@@ -3,13 +3,20 @@
 //! The fuzz targets, the test that replays the seeds and the mutator all call these. They panic where something does
 //! not hold.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read as _, Write as _};
 use std::path::Path;
 
-use exhibit::digest::{ContentDigests, ContentHasher};
+use exhibit::archive::{Verify, verify};
+use exhibit::digest::{ContentDigests, ContentHasher, Sha256};
+use exhibit::finding::Finding;
 use exhibit::json;
 use exhibit::limits::Limits;
+use exhibit::manifest::Receipt;
 use exhibit::name::{EntryName, collision_key, escape, lookalike_key};
+use exhibit::policy::Policy;
+use exhibit::run;
+use exhibit::tree::Inventory;
 use exhibit::zip::{Archive, Method};
 
 /// What a reader says of an entry: its name and its content's digests.
@@ -127,4 +134,70 @@ pub(crate) fn entry_name(bytes: &[u8]) {
     assert!(name.parents().all(|parent| EntryName::new(parent).is_ok()), "a folder above is not portable");
     let json = serde_json::to_string(&name).unwrap();
     assert_eq!(serde_json::from_str::<EntryName>(&json).unwrap(), name);
+}
+
+/// A tree in memory with these files.
+fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    folder
+}
+
+/// Verifies a tree with the bytes as its manifest. A manifest without a finding of its own is the one that was written.
+pub(crate) fn manifest(bytes: &[u8]) {
+    let folder = tree(&[("EXPORT-MANIFEST.json", bytes), ("made.txt", b"made data\n")]);
+    let request = Verify { path: folder.path(), receipt: None, policy: None, inventory_only: false };
+    let Ok(verified) = verify(&request, &limits(), &|_| ()) else { return };
+    let about = |finding: &Finding| finding.place.entry.as_deref() == Some("EXPORT-MANIFEST.json");
+    if let Some(id) = verified.manifest.as_ref().and_then(exhibit::manifest::Manifest::content_id)
+        && !verified.findings.iter().any(about)
+    {
+        assert_eq!(id, Sha256::of(bytes), "another text has the same content id");
+    }
+}
+
+/// Reads the bytes as the results of a run, of both kinds.
+pub(crate) fn results(bytes: &[u8]) {
+    let matrix = br#"{"format":"exhibit-matrix/1","name":"m","cases":[{"id":"01","name":"one","expected":"x"}]}"#;
+    let digest = Sha256::of(matrix);
+    let head = format!(
+        r#"{{"format":"exhibit-run/1","id":"r1","project":"p","matrix":{{"name":"m","sha256":"{digest}"}},"started":null,"made":"made_data","provenance":{{}},"databases":[]}}"#
+    );
+    let spec = br#"{"schema_version":1,"cases":[{"id":"01","name":"one","expected":"x"}]}"#;
+    let attempt = "docs/attempt-20260922T220129Z-1";
+    let provenance =
+        format!(r#"{{"source_hashes":{{"docs/matrix-spec.json":"{}"}},"source_head":"a"}}"#, Sha256::of(spec));
+    let (own_results, old_results) = ("matrices/m/runs/r1/results.jsonl", format!("{attempt}/results.jsonl"));
+    let folder = tree(&[
+        ("matrices/m/matrix.json", matrix),
+        ("matrices/m/runs/r1/run.json", head.as_bytes()),
+        (own_results, bytes),
+        ("docs/matrix-spec.json", spec),
+        (&format!("{attempt}/provenance.json"), provenance.as_bytes()),
+        (&old_results, bytes),
+    ]);
+    let (inventory, _) = Inventory::open(folder.path(), &limits(), &|_| ()).unwrap();
+    for run in ["matrices/m/runs/r1", attempt] {
+        let (none, disclosed) = (BTreeMap::new(), BTreeMap::new());
+        let told = BTreeSet::new();
+        let request = run::Request { run, spec: None, derivatives: &none, disclosed: &disclosed, told: &told };
+        let report = run::load(&inventory, &request, &limits()).unwrap();
+        let cases = report.cases.iter().filter(|case| case.status.is_some()).count();
+        assert!(cases > 0 || !report.findings.none_broken(), "a run without results passes");
+    }
+}
+
+/// Reads the bytes as each document that people write. What is taken, a typed reader writes again.
+pub(crate) fn document(bytes: &[u8]) {
+    let path = Path::new("document.json");
+    let _ = Policy::load(path, bytes, &limits());
+    if let Ok(receipt) = Receipt::read(path, bytes, &limits()) {
+        let again = receipt.to_bytes().unwrap();
+        assert_eq!(Receipt::read(path, &again, &limits()).unwrap(), receipt);
+    }
 }

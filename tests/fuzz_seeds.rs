@@ -32,3 +32,18 @@ fn seeds_of_json_check() {
 fn seeds_of_entry_name() {
     replay("entry_name", parsers::entry_name);
 }
+
+#[test]
+fn seeds_of_manifest() {
+    replay("manifest", parsers::manifest);
+}
+
+#[test]
+fn seeds_of_results() {
+    replay("results", parsers::results);
+}
+
+#[test]
+fn seeds_of_document() {
+    replay("document", parsers::document);
+}

@@ -247,3 +247,21 @@ fn mutants_of_json() {
 fn mutants_of_names() {
     run("entry_name", |_| None, parsers::entry_name);
 }
+
+#[test]
+#[ignore = "runs for as long as it is told"]
+fn mutants_of_manifest() {
+    run("manifest", |_| None, parsers::manifest);
+}
+
+#[test]
+#[ignore = "runs for as long as it is told"]
+fn mutants_of_results() {
+    run("results", |_| None, parsers::results);
+}
+
+#[test]
+#[ignore = "runs for as long as it is told"]
+fn mutants_of_document() {
+    run("document", |_| None, parsers::document);
+}
