@@ -286,7 +286,10 @@ impl Attempt<'_> {
         let pointer = format!("/artifact_hashes/{}", pointer_part(path));
         let fault = match EntryName::new(path) {
             Err(fault) => Some(fault.reason),
-            Ok(name) if name.below(self.check.request.run).is_none() => Some("lies outside the attempt".to_owned()),
+            Ok(name) if name.below(self.check.request.run).is_none() => {
+                let here = self.check.request.run;
+                Some(format!("lies outside the attempt, which is at {here} below this root: was it moved?"))
+            }
             Ok(_) => None,
         };
         match fault {
