@@ -87,6 +87,17 @@ impl io::Write for Sha256Hasher {
     }
 }
 
+impl io::Write for ContentHasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What reading one content to its end gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentDigests {

@@ -43,12 +43,12 @@ pub fn check(reader: impl Read, max_depth: usize) -> Result<(), Fault> {
 /// # Errors
 /// As [`check`].
 pub fn check_format(reader: impl Read, max_depth: usize) -> Result<Option<String>, Fault> {
-    let mut walk = Walk { path: Vec::new(), duplicate: None, format: None, max_depth };
+    let mut walk = Walk { path: Vec::new(), duplicate: false, format: None, max_depth };
     let mut deserializer = serde_json::Deserializer::from_reader(Strings { reader, inside: None, escaped: false });
     // The depth has its own bound, lower than serde_json's.
     let outcome = Value(&mut walk).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     outcome.map_err(|error| Fault {
-        code: if walk.duplicate.is_some() { Code::JsonDuplicateKey } else { Code::JsonSyntax },
+        code: if walk.duplicate { Code::JsonDuplicateKey } else { Code::JsonSyntax },
         line: u64::try_from(error.line()).ok().filter(|line| *line > 0),
         message: without_position(&error),
         pointer: walk.path.iter().map(Step::to_string).collect(),
@@ -156,7 +156,7 @@ impl fmt::Display for Step {
 
 struct Walk {
     path: Vec<Step>,
-    duplicate: Option<String>,
+    duplicate: bool,
     /// The value of the field `format` at the top.
     format: Option<String>,
     max_depth: usize,
@@ -226,18 +226,19 @@ impl<'de> Visitor<'de> for Value<'_> {
         self.0.enter::<A::Error>()?;
         let mut keys = BTreeSet::new();
         while let Some(key) = fields.next_key::<String>()? {
-            self.0.path.push(Step::Key(key.clone()));
-            if keys.contains(&key) {
-                let message = format!("the key {key:?} stands twice in one object");
-                self.0.duplicate = Some(key);
-                return Err(A::Error::custom(message));
+            let twice = keys.contains(&key);
+            self.0.path.push(Step::Key(key));
+            if twice {
+                self.0.duplicate = true;
+                return Err(A::Error::custom("this key stands twice in one object"));
             }
             if keys.len() >= MAX_KEYS {
                 return Err(A::Error::custom(format!("an object has more than {MAX_KEYS} keys")));
             }
-            keys.insert(key);
             fields.next_value_seed(Value(self.0))?;
-            self.0.path.pop();
+            if let Some(Step::Key(key)) = self.0.path.pop() {
+                keys.insert(key);
+            }
         }
         Ok(())
     }

@@ -49,12 +49,8 @@ fn list(file: &Path, limits: &Limits) -> Result<(Vec<ListingEntry>, Findings), E
     let (archive, mut findings) = Archive::open(file, limits)?;
     let progress = Progress::new();
     progress.step(Step::Total(archive.entries().iter().fold(0, |sum, entry| sum.saturating_add(entry.size))));
-    let digests = archive.digest_all(&|count| progress.step(Step::Bytes(count)), &mut findings)?;
-    let entries = archive
-        .entries()
-        .iter()
-        .zip(digests)
-        .map(|(entry, digests)| ListingEntry::new(entry, digests.map(|digests| digests.sha256)))
-        .collect();
+    let digests = archive.sha256_all(&|count| progress.step(Step::Bytes(count)), &mut findings)?;
+    let entries =
+        archive.entries().iter().zip(digests).map(|(entry, sha256)| ListingEntry::new(entry, sha256)).collect();
     Ok((entries, findings))
 }

@@ -4,13 +4,12 @@
 //! a CRC that doesn't fit. Invariant: at most one byte more than the recorded size is ever inflated, and a CRC alone
 //! proves nothing here, since it can be forged.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::entry::{Entry, Method};
 use super::source::{Source, Window};
-use crate::digest::{ContentDigests, ContentHasher};
 use crate::error::Error;
 use crate::finding::Code;
 
@@ -177,32 +176,33 @@ impl Read for Content<'_> {
     }
 }
 
-/// Reads an entry's content to its end and hashes it. `spare` holds a worker's buffers between two entries.
+/// Reads an entry's content to its end into `hasher`; none for one that can't be had. `spare` holds a worker's buffers
+/// between two entries.
 ///
 /// # Errors
 /// What the system says of reading the file.
-pub(super) fn digest(
+pub(super) fn hash<H: Write>(
     source: &Source,
     entry: &Entry,
+    mut hasher: H,
     progress: &(dyn Fn(u64) + Sync),
     spare: &mut Spare,
-) -> Result<Option<Result<ContentDigests, Fault>>, Error> {
+) -> Result<Option<Result<H, Fault>>, Error> {
     let buffers = spare.buffers.take().unwrap_or_default();
     let Some(mut content) = Content::open(source, Located::of(entry), buffers) else { return Ok(None) };
-    let mut hasher = ContentHasher::new(entry.size);
     loop {
         let count = content.read(&mut spare.output).map_err(Error::io("read", source.path()))?;
         if count == 0 {
             break;
         }
-        hasher.update(spare.output.get(..count).unwrap_or_default());
+        hasher.write_all(spare.output.get(..count).unwrap_or_default()).map_err(Error::io("read", source.path()))?;
         progress(count as u64);
     }
     let (fault, buffers) = content.finish();
     spare.buffers = Some(buffers);
     Ok(Some(match fault {
         Some(fault) => Err(fault),
-        None => Ok(hasher.finish()),
+        None => Ok(hasher),
     }))
 }
 

@@ -36,13 +36,13 @@ mod record;
 mod source;
 mod write;
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use content::{Content, Located};
 use rayon::prelude::*;
 
-use crate::digest::ContentDigests;
+use crate::digest::{ContentDigests, ContentHasher, Sha256, Sha256Hasher};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
@@ -91,8 +91,8 @@ impl Archive {
         &self.source
     }
 
-    /// Reads every content once, in parallel, and hashes it. None for an entry whose content can't be had; a finding
-    /// says why.
+    /// Reads every content once, in parallel, and hashes it both ways that a manifest records. None for an entry whose
+    /// content can't be had; a finding says why.
     ///
     /// # Errors
     /// What the system says, and a file that changed since it was opened.
@@ -101,13 +101,36 @@ impl Archive {
         progress: &(dyn Fn(u64) + Sync),
         findings: &mut Findings,
     ) -> Result<Vec<Option<ContentDigests>>, Error> {
-        let outcomes: Vec<_> = self
-            .entries
-            .par_iter()
-            .map_init(content::Spare::default, |spare, entry| content::digest(&self.source, entry, progress, spare))
-            .collect::<Result<_, _>>()?;
+        self.hash_all(|entry| ContentHasher::new(entry.size), ContentHasher::finish, progress, findings)
+    }
+
+    /// As [`Archive::digest_all`], but SHA-256 only: git blob ids cost as much again.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn sha256_all(
+        &self,
+        progress: &(dyn Fn(u64) + Sync),
+        findings: &mut Findings,
+    ) -> Result<Vec<Option<Sha256>>, Error> {
+        self.hash_all(|_| Sha256Hasher::default(), Sha256Hasher::finish, progress, findings)
+    }
+
+    fn hash_all<H: Write, T: Send>(
+        &self,
+        start: impl Fn(&Entry) -> H + Sync,
+        finish: impl Fn(H) -> T + Sync,
+        progress: &(dyn Fn(u64) + Sync),
+        findings: &mut Findings,
+    ) -> Result<Vec<Option<T>>, Error> {
+        let hash = |spare: &mut content::Spare, entry: &Entry| {
+            let hashed = content::hash(&self.source, entry, start(entry), progress, spare)?;
+            Ok(hashed.map(|hashed| hashed.map(&finish)))
+        };
+        let outcomes: Vec<_> =
+            self.entries.par_iter().map_init(content::Spare::default, hash).collect::<Result<_, Error>>()?;
         self.source.unchanged()?;
-        let keep = |(entry, outcome): (&Entry, Option<Result<ContentDigests, content::Fault>>)| match outcome? {
+        let keep = |(entry, outcome): (&Entry, Option<Result<T, content::Fault>>)| match outcome? {
             Ok(digests) => Some(digests),
             Err((code, what)) => {
                 let shown = entry.shown_name();
