@@ -504,6 +504,10 @@ fn links_and_pipes_in_a_run_are_findings() {
             let said = project.freeze(options);
             assert_eq!((said.code, said.codes()), (1, vec![code.to_owned()]), "{said:?}");
             assert!(!project.out().exists());
+            // Keeping it as failed evidence wouldn't help, so it isn't advised.
+            let text = say(exhibit(["freeze"]).arg(project.run()).arg("-o").arg(project.out()).args(options));
+            assert!(text.out.contains("no archive can hold these files"), "{text:?}");
+            assert!(!text.out.contains("as-failed-evidence"), "{text:?}");
         }
     }
 }

@@ -50,6 +50,8 @@ pub struct Frozen {
     pub report: RunReport,
     /// What is not in the archive, with the reason.
     pub omissions: Vec<(String, String)>,
+    /// Whether an archive could hold the run's files at all: no link, pipe or name keeps it from that.
+    pub representable: bool,
     /// What is wrong with the run.
     pub findings: Findings,
 }
@@ -101,7 +103,7 @@ pub fn freeze(request: &Freeze<'_>, limits: &Limits, progress: Progress<'_>) -> 
     } else {
         None
     };
-    Ok(Frozen { written, report, omissions: shown, findings })
+    Ok(Frozen { written, report, omissions: shown, representable, findings })
 }
 
 /// An output inside the run would be part of the run.

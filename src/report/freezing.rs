@@ -26,6 +26,9 @@ pub struct Freezing {
     pub error: Option<Failure>,
     /// What was written.
     pub written: Option<Written>,
+    /// Whether an archive could hold the run's files at all; only the text's advice depends on it.
+    #[serde(skip)]
+    pub representable: bool,
     /// The data was made up, not recorded from real processes.
     pub made_data: bool,
     /// The run's cases, with the status that the run recorded.
@@ -88,6 +91,7 @@ impl Freezing {
                 content_id: written.content_id,
                 files: written.files,
             }),
+            representable: frozen.representable,
             made_data: frozen.report.made_data,
             cases: frozen.report.cases.clone(),
             omissions: omissions
@@ -111,6 +115,7 @@ impl Freezing {
             outcome,
             error,
             written: None,
+            representable: true,
             made_data: false,
             cases: Vec::new(),
             findings: split.findings,
@@ -142,7 +147,10 @@ impl Freezing {
                 writeln!(out, "SHA-256 {}", written.sha256)?;
                 writeln!(out, "content id {}", written.content_id)?;
             }
-            None => writeln!(out, "nothing was written: mend the run, or keep it with --as-failed-evidence")?,
+            None if self.representable => {
+                writeln!(out, "nothing was written: mend the run, or keep it with --as-failed-evidence")?;
+            }
+            None => writeln!(out, "nothing was written: no archive can hold these files, so mend the run")?,
         }
         if self.made_data {
             writeln!(out, "made data: written to show the format, not recorded from real processes")?;
