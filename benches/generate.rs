@@ -3,14 +3,10 @@
 //! The contents are made by a small generator with a fixed seed, so that every machine measures the same bytes.
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, reason = "a measuring program")]
 
+mod made;
+
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-
-use exhibit::digest::{GitBlob, Sha256};
-use exhibit::form::Mode;
-use exhibit::manifest::{Document, File, Kind, MANIFEST, Own, Role, Version1};
-use exhibit::name::EntryName;
-use exhibit::zip::Writer;
 
 /// Lines like a transcript's: words that repeat and tokens that don't.
 struct Lines(u64);
@@ -45,41 +41,15 @@ fn release(out: &Path, name: &str, count: usize, size: usize) -> PathBuf {
     let path = |index: usize| format!("evidence/{:03}/case-{index:06}.transcript.log", index / 1000);
     let contents: Vec<Vec<u8>> = (0..count.min(64)).map(|_| lines.text(size)).collect();
     // Few contents, many files: what is measured reads every file all the same.
-    let content = |index: usize| &contents[index % contents.len()];
-    let files = (0..count).map(|index| File {
-        path: EntryName::new(&path(index)).unwrap(),
-        size: size as u64,
-        mode: Mode::Plain,
-        sha256: Sha256::of(content(index)),
-        git_blob: GitBlob::of(content(index)),
-        role: Role::Transcript,
-        derivative: None,
-    });
-    let manifest = Own::new(Document {
-        format: Version1,
-        kind: Kind::Release,
-        project: "measured".parse().unwrap(),
-        source: None,
-        created: None,
-        files: files.collect(),
-        omissions: Vec::new(),
-        runs: Vec::new(),
-    })
-    .unwrap();
-    let (root, bytes) = (manifest.root_name(), manifest.to_bytes().unwrap());
+    let content = |index: usize| contents[index % contents.len()].as_slice();
     let archive = out.join(format!("{name}.zip"));
-    let mut writer = Writer::new(BufWriter::new(std::fs::File::create(&archive).unwrap()));
     let folder = out.join(name);
-    let mut add = |path: &str, bytes: &[u8]| {
-        let name = EntryName::new(&format!("{root}/{path}")).unwrap();
-        writer.file(&name, 0o644, bytes.len() as u64, &mut &*bytes).unwrap();
+    let stream = BufWriter::new(std::fs::File::create(&archive).unwrap());
+    made::release(stream, count, path, content, |path, bytes| {
         let target = folder.join(path);
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();
         std::fs::write(target, bytes).unwrap();
-    };
-    add(MANIFEST, &bytes);
-    (0..count).for_each(|index| add(&path(index), content(index)));
-    writer.finish().unwrap();
+    });
     archive
 }
 
