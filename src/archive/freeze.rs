@@ -1,30 +1,24 @@
 //! Owns freezing: a run's folder becomes an archive and a receipt.
 //!
 //! Refuses a run that isn't coherent, unless it is to be kept as failed evidence, which the archive then says. Invariant:
-//! nothing is overwritten; archive and receipt appear complete under their final names or not at all, and only after the
-//! archive was read back without a finding.
+//! what the archive says of the run is what reading the run said.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, Permissions};
-use std::io::{BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
+use std::path::Path;
 
 use super::parts::{self, Placed};
-use super::verify::{self, Verify, verify};
-use crate::digest::{Sha256, Sha256Hasher};
+use super::publish::{Publication, Written, publish};
+use super::verify;
+use crate::digest::Sha256;
 use crate::error::Error;
-use crate::finding::{Finding, Findings};
+use crate::finding::Findings;
 use crate::form::{Mode, Project, Timestamp};
 use crate::limits::Limits;
-use crate::manifest::{self, Derivative, Document, MANIFEST, Manifest, Omission, Own, Receipt, Standing};
+use crate::manifest::{self, Derivative, Document, Omission, Own, Standing};
 use crate::name::EntryName;
 use crate::policy::{self, Policy};
 use crate::run::{self, RunReport, role_of};
-use crate::tree::{Inventory, Progress, Step, TreeFile};
-use crate::zip::Writer;
+use crate::tree::{Inventory, Progress, TreeFile};
 
 /// What to freeze, and where to.
 #[derive(Debug, Clone, Copy)]
@@ -56,23 +50,6 @@ pub struct Frozen {
     pub findings: Findings,
 }
 
-/// An archive with its receipt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// The ZIP.
-    pub archive: PathBuf,
-    /// Its receipt.
-    pub receipt: PathBuf,
-    /// Bytes of the ZIP.
-    pub size: u64,
-    /// SHA-256 of the ZIP.
-    pub sha256: Sha256,
-    /// SHA-256 of the manifest.
-    pub content_id: Sha256,
-    /// Files in it, without the manifest.
-    pub files: u64,
-}
-
 /// Freezes a run.
 ///
 /// # Errors
@@ -99,7 +76,9 @@ pub fn freeze(request: &Freeze<'_>, limits: &Limits, progress: Progress<'_>) -> 
     let shown = omissions.iter().map(|omission| (omission.path.to_string(), omission.reason.clone())).collect();
     let written = if representable && (coherent || request.as_failed_evidence) {
         let manifest = contents.manifest(omissions, &findings)?;
-        Some(write(request.out, &contents, manifest, limits, progress)?)
+        let publication = Publication { out: request.out, manifest, inventory_only: true };
+        let mut open = |name: &EntryName| inventory.open_file(name.as_str());
+        Some(publish(publication, &mut open, || Ok(()), limits, progress)?)
     } else {
         None
     };
@@ -231,110 +210,4 @@ impl Contents<'_> {
 /// As git does: executable by its owner or not.
 fn mode(file: &TreeFile) -> Mode {
     if file.mode.is_some_and(|mode| mode & 0o100 != 0) { Mode::Executable } else { Mode::Plain }
-}
-
-fn write(
-    out: &Path,
-    contents: &Contents<'_>,
-    manifest: Own,
-    limits: &Limits,
-    progress: Progress<'_>,
-) -> Result<Written, Error> {
-    let root = manifest.root_name();
-    let archive = out.join(format!("{root}.zip"));
-    let receipt = out.join(format!("{root}.receipt.json"));
-    if let Some(path) = [&archive, &receipt].into_iter().find(|path| path.symlink_metadata().is_ok()) {
-        return Err(Error::OutputExists { path: path.clone() });
-    }
-    std::fs::create_dir_all(out).map_err(Error::io("create", out))?;
-    let packed = temporary(out)?;
-    let files = pack(&packed, &root, contents, &manifest, progress)?;
-    read_back(packed.path(), limits, progress)?;
-    let (sha256, size) = digest(packed.path())?;
-    let content_id = manifest.content_id();
-    let said = Receipt::of(&format!("{root}.zip"), size, sha256, &Manifest::Own(manifest)).to_bytes()?;
-    let mut beside = temporary(out)?;
-    beside.write_all(&said).map_err(Error::io("write", beside.path()))?;
-    beside.as_file().sync_all().map_err(Error::io("write", beside.path()))?;
-    keep(packed, &archive)?;
-    if let Err(error) = keep(beside, &receipt) {
-        // Both or none.
-        std::fs::remove_file(&archive).map_err(Error::io("remove", &archive))?;
-        return Err(error);
-    }
-    File::open(out).and_then(|folder| folder.sync_all()).map_err(Error::io("write", out))?;
-    Ok(Written { archive, receipt, size, sha256, content_id, files })
-}
-
-/// A file in the output's own folder, so that renaming it is one step; gone again unless it is kept.
-fn temporary(out: &Path) -> Result<NamedTempFile, Error> {
-    tempfile::Builder::new()
-        .prefix(".exhibit-")
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(out)
-        .map_err(Error::io("create a file in", out))
-}
-
-fn keep(file: NamedTempFile, path: &Path) -> Result<(), Error> {
-    file.persist_noclobber(path).map(drop).map_err(|error| {
-        if error.error.kind() == std::io::ErrorKind::AlreadyExists {
-            return Error::OutputExists { path: path.to_path_buf() };
-        }
-        Error::io("write", path)(error.error)
-    })
-}
-
-/// Writes the manifest and the files, sorted by the bytes of their names.
-fn pack(
-    packed: &NamedTempFile,
-    root: &str,
-    contents: &Contents<'_>,
-    manifest: &Own,
-    progress: Progress<'_>,
-) -> Result<u64, Error> {
-    progress(Step::Total(contents.files().map(|(file, _)| file.size).sum()));
-    let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, packed.as_file()));
-    let own = manifest.to_bytes()?;
-    let mut pending = Some(own);
-    let mut count = 0;
-    let mut add = |name: &str, mode: Mode, size: u64, content: &mut dyn Read| {
-        let name = EntryName::new(&format!("{root}/{name}"))
-            .map_err(|fault| Error::WouldNotVerify(format!("the name {root}/{name} {fault}")))?;
-        writer.file(&name, mode.bits(), size, content).map_err(Error::io("write", packed.path()))
-    };
-    for (file, entry) in contents.files() {
-        if file.name.as_str() > MANIFEST
-            && let Some(bytes) = pending.take()
-        {
-            add(MANIFEST, Mode::Plain, bytes.len() as u64, &mut bytes.as_slice())?;
-        }
-        let content = contents.inventory.open_file(file.name.as_str())?;
-        add(file.name.as_str(), entry.mode, file.size, &mut BufReader::with_capacity(1 << 16, content))?;
-        progress(Step::Bytes(file.size));
-        count += 1;
-    }
-    if let Some(bytes) = pending.take() {
-        add(MANIFEST, Mode::Plain, bytes.len() as u64, &mut bytes.as_slice())?;
-    }
-    let mut stream = writer.finish().map_err(Error::io("write", packed.path()))?;
-    stream.flush().map_err(Error::io("write", packed.path()))?;
-    packed.as_file().sync_all().map_err(Error::io("write", packed.path()))?;
-    Ok(count)
-}
-
-/// An archive that wouldn't verify is never given its name.
-fn read_back(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(), Error> {
-    let request = Verify { path, receipt: None, policy: None, inventory_only: true };
-    let verification = verify(&request, limits, progress)?;
-    let broken = |finding: &&Finding| finding.severity == crate::finding::Severity::Error;
-    match verification.findings.iter().find(broken) {
-        Some(finding) => Err(Error::WouldNotVerify(format!("{} ({})", finding.message, finding.code))),
-        None => Ok(()),
-    }
-}
-
-fn digest(path: &Path) -> Result<(Sha256, u64), Error> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    Sha256Hasher::read(BufReader::with_capacity(1 << 16, file)).map_err(Error::io("read", path))
 }

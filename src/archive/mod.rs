@@ -5,7 +5,9 @@
 
 mod freeze;
 mod parts;
+mod publish;
 mod verify;
 
 pub use freeze::{Freeze, Frozen, freeze};
+pub use publish::Written;
 pub use verify::{RunVerdict, Verdict, Verification, Verify, verify};

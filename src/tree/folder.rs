@@ -124,7 +124,10 @@ fn cause(error: walkdir::Error) -> io::Error {
 }
 
 /// Opens a regular file, never through a link, never waiting for a pipe's other end.
-pub(super) fn open(path: &Path) -> Result<File, Error> {
+///
+/// # Errors
+/// It can't be opened, or is a link.
+pub fn open_regular(path: &Path) -> Result<File, Error> {
     #[expect(clippy::cast_possible_wrap, reason = "the flags are bits; the platform's type for them is signed")]
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(Error::io("open", path))
@@ -133,7 +136,30 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
 type Digested = (TreeFile, ContentDigests, bool);
 
 fn digest(path: &Path, name: &EntryName, buffer: &mut [u8], progress: Progress<'_>) -> Result<Digested, Error> {
-    let mut file = open(path)?;
+    let Hashed { size, mode, digests, unchanged } = hash(path, buffer, &|count| progress(Step::Bytes(count)))?;
+    let file = TreeFile { name: name.clone(), size, mode: Some(mode), index: 0 };
+    Ok((file, digests, unchanged))
+}
+
+/// A file that was read once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hashed {
+    /// Bytes that were read.
+    pub size: u64,
+    /// Permission bits.
+    pub mode: u32,
+    /// Of what was read.
+    pub digests: ContentDigests,
+    /// Whether it is a regular file whose length and times were the same before and after.
+    pub unchanged: bool,
+}
+
+/// Hashes a file; `step` is told how many bytes were read.
+///
+/// # Errors
+/// It can't be opened or read.
+pub fn hash(path: &Path, buffer: &mut [u8], step: &dyn Fn(u64)) -> Result<Hashed, Error> {
+    let mut file = open_regular(path)?;
     let before = file.metadata().map_err(Error::io("read", path))?;
     let mut hasher = ContentHasher::new(before.len());
     let mut size: u64 = 0;
@@ -144,12 +170,11 @@ fn digest(path: &Path, name: &EntryName, buffer: &mut [u8], progress: Progress<'
         }
         hasher.update(buffer.get(..count).unwrap_or_default());
         size = size.saturating_add(count as u64);
-        progress(Step::Bytes(count as u64));
+        step(count as u64);
     }
     let after = file.metadata().map_err(Error::io("read", path))?;
     let unchanged = before.is_file() && size == before.len() && stamp(&before) == stamp(&after);
-    let file = TreeFile { name: name.clone(), size, mode: Some(before.mode() & 0o7777), index: 0 };
-    Ok((file, hasher.finish(), unchanged))
+    Ok(Hashed { size, mode: before.mode() & 0o7777, digests: hasher.finish(), unchanged })
 }
 
 /// What changes when a file is written to. Access times don't count.

@@ -7,6 +7,8 @@
 mod folder;
 mod packed;
 
+pub use folder::{Hashed, hash, open_regular};
+
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -189,7 +191,7 @@ impl Inventory {
         let missing = || Error::io("open", &path)(io::ErrorKind::NotFound.into());
         let (file, digests) = self.file(name).ok_or_else(missing)?;
         let inner: Box<dyn Read + '_> = match &self.origin {
-            Origin::Folder => Box::new(folder::open(&path)?),
+            Origin::Folder => Box::new(open_regular(&path)?),
             Origin::Packed(packed) => Box::new(packed.contents.open(file.index).ok_or_else(missing)?),
         };
         let hasher = Some(Sha256Hasher::default());
