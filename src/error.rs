@@ -69,6 +69,14 @@ pub enum Error {
         /// The file that would be overwritten.
         path: PathBuf,
     },
+    /// A git repository that can't be exported from.
+    #[error("{}: {problem}", path.display())]
+    Repository {
+        /// The repository, or where it was looked for.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        problem: String,
+    },
     /// Something changed between two readings.
     #[error("{} changed while it was being read: stop what writes to it and try again", path.display())]
     Changed {
@@ -109,6 +117,7 @@ impl Error {
             Self::UnknownFormat { .. } => "unknown_format",
             Self::Document { .. } => "document",
             Self::OutputExists { .. } => "output_exists",
+            Self::Repository { .. } => "repository",
             Self::Changed { .. } => "changed",
             Self::WouldNotVerify(_) => "would_not_verify",
         }

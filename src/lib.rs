@@ -2,7 +2,7 @@
 //! and say exactly what holds and what does not.
 //!
 //! The rooms, from the ground up: `error` and [`finding`]; [`digest`], [`name`], [`limits`], [`json`]; [`zip`]; [`tree`];
-//! [`manifest`] and [`policy`]; [`run`]; [`archive`]; [`report`]; [`cli`]. Imports point down only.
+//! [`manifest`] and [`policy`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
 #![forbid(unsafe_code)]
 
 pub mod archive;
@@ -12,6 +12,8 @@ pub mod document;
 pub mod error;
 pub mod finding;
 pub mod form;
+#[cfg(feature = "export")]
+pub mod git;
 pub mod json;
 pub mod limits;
 pub mod manifest;

@@ -15,7 +15,7 @@ const LEVELS: &[&[&str]] = &[
     &["zip"],
     &["tree"],
     &["manifest", "policy", "bag"],
-    &["run"],
+    &["run", "git"],
     &["archive"],
     &["report"],
     &["cli"],
