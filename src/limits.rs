@@ -35,6 +35,11 @@ pub struct Limits {
     pub max_manifest: u64,
     /// Bytes of a document that people write (policy, matrix) or a run's head (run.json, provenance.json).
     pub max_document: u64,
+    /// Bytes of a file that is redacted: it is held in memory whole, so that no match is cut.
+    pub max_redacted: u64,
+    /// Bytes of one source in a snapshot that an export makes: the sources of a run are held in memory until they are
+    /// packed.
+    pub max_snapshot_source: u64,
     /// Bytes of one line of a results file: a record holds a case's rows and wire facts.
     pub max_line: usize,
     /// Nested arrays and objects in JSON. Real documents stay under ten.
@@ -55,6 +60,8 @@ impl Default for Limits {
             max_component: 255,
             max_manifest: 512 << 20,
             max_document: 16 << 20,
+            max_redacted: 64 << 20,
+            max_snapshot_source: 64 << 20,
             max_line: 16 << 20,
             max_depth: 64,
             max_findings: 1000,

@@ -6,9 +6,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Failure, Split, line, text};
+use super::{Failure, Split, Written, line, text};
 use crate::archive::Frozen;
-use crate::digest::Sha256;
 use crate::error::Error;
 use crate::name::escape;
 use crate::run::CaseRow;
@@ -47,23 +46,6 @@ pub struct Freezing {
     pub assertions: Vec<String>,
 }
 
-/// An archive with its receipt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Written {
-    /// The ZIP's path.
-    pub archive: String,
-    /// The receipt's path.
-    pub receipt: String,
-    /// Bytes of the ZIP.
-    pub size: u64,
-    /// SHA-256 of the ZIP.
-    pub sha256: Sha256,
-    /// SHA-256 of the manifest.
-    pub content_id: Sha256,
-    /// Files in it, without the manifest.
-    pub files: u64,
-}
-
 /// A file that isn't in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Omission {
@@ -83,14 +65,7 @@ impl Freezing {
         };
         let omissions = frozen.omissions.iter();
         Self {
-            written: frozen.written.as_ref().map(|written| Written {
-                archive: written.archive.display().to_string(),
-                receipt: written.receipt.display().to_string(),
-                size: written.size,
-                sha256: written.sha256,
-                content_id: written.content_id,
-                files: written.files,
-            }),
+            written: frozen.written.as_ref().map(Written::from),
             representable: frozen.representable,
             made_data: frozen.report.made_data,
             cases: frozen.report.cases.clone(),
@@ -140,13 +115,7 @@ impl Freezing {
         }
         text::findings(out, &self.findings, &self.warnings, self.findings_not_shown)?;
         match &self.written {
-            Some(written) => {
-                let (archive, receipt) = (text::plain(&written.archive), text::plain(&written.receipt));
-                writeln!(out, "archive {archive} ({} files, {} bytes)", written.files, written.size)?;
-                writeln!(out, "receipt {receipt}")?;
-                writeln!(out, "SHA-256 {}", written.sha256)?;
-                writeln!(out, "content id {}", written.content_id)?;
-            }
+            Some(written) => written.write_text(out, "archive")?,
             None if self.representable => {
                 writeln!(out, "nothing was written: mend the run, or keep it with --as-failed-evidence")?;
             }

@@ -8,6 +8,7 @@ mod line;
 mod listing;
 mod text;
 mod verification;
+mod written;
 
 use serde::Serialize;
 
@@ -17,6 +18,7 @@ use crate::finding::{Finding, Findings, Severity};
 pub use freezing::Freezing;
 pub use listing::{Listing, ListingEntry};
 pub use verification::Verification;
+pub use written::Written;
 
 /// Why nothing could be said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

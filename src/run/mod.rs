@@ -158,6 +158,21 @@ pub fn detect(inventory: &Inventory, run: &str) -> Result<Kind, Error> {
     }
 }
 
+/// Whether the file `path` of the tree is the head of a run of exhibit's own format, of any version.
+///
+/// # Errors
+/// What can't be read from disk.
+pub fn is_head(inventory: &Inventory, path: &str, limits: &Limits) -> Result<bool, Error> {
+    match inventory.file(path) {
+        Some((file, _)) if file.size <= limits.max_document => {
+            let bytes = inventory.read(path, limits.max_document)?;
+            let format = crate::json::check_format(bytes.as_slice(), limits.max_depth).ok().flatten();
+            Ok(format.is_some_and(|format| format.starts_with("exhibit-run/")))
+        }
+        Some(_) | None => Ok(false),
+    }
+}
+
 /// Whether a run says that its data was made up, without reading the rest of it. A head that can't be read says nothing.
 ///
 /// # Errors
