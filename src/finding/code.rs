@@ -216,4 +216,6 @@ pub enum Code {
     RunFileUnaccounted,
     /// A database has exactly the journal files that the run declared.
     RunSidecar,
+    /// A redaction of an early export has the digests that the policy records.
+    DerivativeDigest,
 }
