@@ -53,6 +53,31 @@ fn manifest_1_is_read() {
 }
 
 #[test]
+fn each_version_of_the_historical_manifest_is_read() {
+    let limits = Limits::default();
+    let name = "exhibit-policy-1.json";
+    let policy = Policy::load(&fixture(name), &bytes(name), &limits).expect("the policy is one");
+    for (format, known) in [
+        ("tracked-source-export-v1", (Some("/home/"), Some(2))),
+        ("public-source-export-v2", (Some("/home/"), Some(2))),
+        ("public-source-export-v3", (None, None)),
+    ] {
+        let inventory = inventory(format);
+        let (manifest, findings) = manifest::read(&inventory, &limits, Some(&policy)).expect("the format is known");
+        let manifest = manifest.expect("the manifest is one");
+        assert_eq!(findings.iter().count(), 0, "{findings:?}");
+        let compared = manifest::compare(&manifest, &inventory, &limits);
+        assert!(compared.iter().all(|finding| finding.code.name() == "tree-mode"), "{compared:?}");
+        assert_eq!((manifest.format(), manifest.root_name().as_str()), (format, "made-up-01234567"));
+        let derivatives = manifest.derivatives();
+        let derivative = derivatives.get("made.txt").expect("it is a derivative");
+        assert_eq!((derivative.matched_prefix.as_deref(), derivative.occurrences), known);
+        assert_eq!(derivative.private_sha256, policy.derivatives.first().expect("one").private_origin_sha256);
+        assert_eq!(manifest.assertions().len(), 5, "{:?}", manifest.assertions());
+    }
+}
+
+#[test]
 fn receipt_1_is_read() {
     let (path, bytes) = (fixture("exhibit-receipt-1.json"), bytes("exhibit-receipt-1.json"));
     let receipt = Receipt::read(&path, &bytes, &Limits::default()).expect("the receipt is one");

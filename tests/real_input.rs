@@ -283,8 +283,8 @@ fn manifests_from_the_future_and_the_past_are_one_sentence_that_says_what_to_do(
     for (kind, format, advice) in [
         (Kind::Own, "exhibit-manifest/2", "get a newer version of exhibit"),
         (Kind::Historical, "public-source-export-v4", "get a newer version of exhibit"),
-        (Kind::Historical, "public-source-export-v2", "verify a v3 export of the project"),
-        (Kind::Historical, "tracked-source-export-v1", "verify a v3 export of the project"),
+        (Kind::HistoricalV1, "public-source-export-v1", "ask the publisher which tool made it"),
+        (Kind::HistoricalV2, "tracked-source-export-v2", "ask the publisher which tool made it"),
         (Kind::Own, "someone-elses/1", "ask the publisher which tool made it"),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -297,7 +297,7 @@ fn manifests_from_the_future_and_the_past_are_one_sentence_that_says_what_to_do(
         for path in [root, zip] {
             let said = one_error(&path);
             assert!(said.contains(format) && said.contains(advice), "{said}");
-            assert!(said.contains("exhibit-manifest/1 and public-source-export-v3"), "{said}");
+            assert!(said.contains("public-source-export-v2 and public-source-export-v3"), "{said}");
         }
     }
 }

@@ -228,4 +228,6 @@ pub enum Code {
     ExportRedaction,
     /// An omission or an allowance applies to something.
     ExportOmission,
+    /// A redaction of an early export has the digests that the policy records.
+    DerivativeDigest,
 }

@@ -323,7 +323,7 @@ pub static RULES: &[Rule] = &[
         "The redacted files are exactly those that the policy approved.",
         "Use the study's own policy (--policy), or ask the publisher why the set changed."),
     error(Code::DerivativeRecord, "derivative-record",
-        "A redacted file's digests are those that the policy approved.",
+        "A redacted file's rule and digests are those that the policy approved.",
         "Ask the publisher: the redaction isn't the approved one."),
     error(Code::ReceiptDiffers, "receipt-differs",
         "The archive is the one that its receipt names: digest, size, content id and commit.",
@@ -393,6 +393,10 @@ pub static RULES: &[Rule] = &[
     error(Code::ExportOmission, "export-omission",
         "An omission or an allowance applies to something.",
         "Take it out of the export rules, or mend its path."),
+    // What was found later
+    warning(Code::DerivativeDigest, "derivative-digest",
+        "A redacted file of an early export has the digests that the policy records.",
+        "The rule is the approved one, the content isn't: compare it with the file that the policy means."),
 ];
 
 #[cfg(test)]

@@ -88,10 +88,10 @@ fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests
     } else if let Some(size) = declared.size.filter(|size| *size != file.size) {
         let message = format!("\"{path}\" has the recorded content, but {} bytes, not the {size} recorded", file.size);
         findings.push(Finding::new(Code::FileSize, Place::entry(path), message).values(size, file.size));
-    } else if digests.git_blob != *declared.git_blob {
+    } else if let Some(git_blob) = declared.git_blob.filter(|git_blob| **git_blob != digests.git_blob) {
         let message = format!("\"{path}\" has the recorded content, but not the recorded git blob id");
         let finding = Finding::new(Code::FileBlob, Place::entry(path), message);
-        findings.push(finding.values(declared.git_blob, digests.git_blob));
+        findings.push(finding.values(git_blob, digests.git_blob));
     }
     findings.extend(mode_differs(path, declared.mode, file.mode));
 }

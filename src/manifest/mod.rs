@@ -37,7 +37,7 @@ pub const MANIFEST: &str = "EXPORT-MANIFEST.json";
 pub enum Manifest {
     /// `exhibit-manifest/1`.
     Own(Own),
-    /// `public-source-export-v3`.
+    /// `tracked-source-export-v1`, `public-source-export-v2` and `public-source-export-v3`.
     Historical(Historical),
 }
 
@@ -52,8 +52,8 @@ pub struct Declared<'a> {
     pub mode: Mode,
     /// The digest of its content.
     pub sha256: &'a Sha256,
-    /// The git blob id of its content.
-    pub git_blob: &'a GitBlob,
+    /// The git blob id of its content, where the format records it.
+    pub git_blob: Option<&'a GitBlob>,
 }
 
 impl Manifest {
@@ -69,7 +69,7 @@ impl Manifest {
     pub fn format(&self) -> &'static str {
         match self {
             Self::Own(_) => own::FORMAT,
-            Self::Historical(_) => historical::FORMAT,
+            Self::Historical(historical) => historical.format(),
         }
     }
 
@@ -131,7 +131,7 @@ impl Manifest {
         own.chain(historical.into_iter().flat_map(|all| all.files().iter().map(HistoricalFile::declared)))
     }
 
-    /// What is known of the redacted files; in the historical formats, what the policy approved.
+    /// What is known of the redacted files; in the historical formats, of those that the policy approved.
     pub fn derivatives(&self) -> BTreeMap<&str, &Derivative> {
         match self {
             Self::Own(own) => own.derivatives().map(|(path, derivative)| (path.as_str(), derivative)).collect(),
@@ -158,6 +158,12 @@ impl Manifest {
             }
             Self::Historical(all) => {
                 all.derivatives().iter().for_each(|(path, derivative)| private(path, derivative, &mut said));
+                if !all.has_git_blobs() {
+                    let format = all.format();
+                    said.push(format!(
+                        "the git blob ids, in {format} those of the originals, are asserted, not rechecked"
+                    ));
+                }
                 if let Some(commit) = all.origin_private_commit() {
                     said.push(format!("the private commit of origin {commit} is asserted, not rechecked"));
                 }

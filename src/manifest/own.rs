@@ -283,7 +283,7 @@ impl Own {
 impl File {
     pub(super) fn declared(&self) -> Declared<'_> {
         let Self { path, size, mode, sha256, git_blob, .. } = self;
-        Declared { path, size: Some(*size), mode: *mode, sha256, git_blob }
+        Declared { path, size: Some(*size), mode: *mode, sha256, git_blob: Some(git_blob) }
     }
 }
 

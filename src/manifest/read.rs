@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::digest::Sha256;
 
-use super::{Historical, Kind, MANIFEST, Manifest, Own, approval, historical, own};
+use super::historical::Version;
+use super::{Historical, Kind, MANIFEST, Manifest, Own, approval, own};
 use crate::document::{is_newer, major_of, shown};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
@@ -20,7 +21,7 @@ use crate::policy::Policy;
 use crate::tree::Inventory;
 
 /// The formats that are read.
-const KNOWN: &str = "exhibit-manifest/1 and public-source-export-v3";
+const KNOWN: &str = "exhibit-manifest/1, tracked-source-export-v1, public-source-export-v2 and public-source-export-v3";
 
 /// Reads the manifest of a tree. There is none where the findings say that it can't be read.
 /// `policy` is the one that the user gave: a release must redact exactly what it approved. Without it a historical release
@@ -49,11 +50,13 @@ pub fn read(
         own::FORMAT => typed(inventory, &mut findings)?
             .map(|document| Own::read(document, recorded, &mut findings).map(Manifest::Own))
             .transpose()?,
-        historical::FORMAT => match typed(inventory, &mut findings)? {
-            Some(wire) => Some(Manifest::Historical(Historical::read(wire, policy, &mut findings)?)),
-            None => None,
-        },
-        _ => return Err(unknown(inventory, &format)),
+        other => {
+            let Some(version) = Version::named(other) else { return Err(unknown(inventory, &format)) };
+            match typed(inventory, &mut findings)? {
+                Some(wire) => Historical::read(version, wire, policy, &mut findings)?.map(Manifest::Historical),
+                None => None,
+            }
+        }
     };
     if let (Some(manifest), Some(policy)) = (&manifest, policy) {
         same_project(manifest.project(), policy)?;
@@ -158,8 +161,6 @@ fn unknown(inventory: &Inventory, found: &str) -> Error {
     let export = found.strip_prefix("public-source-export-v").and_then(major_of);
     let advice = if is_newer(found, own::FORMAT) || export.is_some_and(|major| major > 3) {
         "get a newer version of exhibit"
-    } else if found == "tracked-source-export-v1" || found == "public-source-export-v2" {
-        "it is an early form of public-source-export-v3, which this version reads: verify a v3 export of the project, or get a newer version of exhibit"
     } else {
         "ask the publisher which tool made it, or get a newer version of exhibit"
     };

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::historical::Version;
 use super::*;
+use crate::error::Error;
 use crate::finding::{Code, Findings};
 use crate::limits::Limits;
 use crate::policy::{Approved, Policy};
@@ -117,12 +119,34 @@ pub(super) fn historical_json() -> Value {
     })
 }
 
-pub(super) fn historical() -> Historical {
-    let wire = serde_json::from_value(historical_json()).unwrap();
+/// The same release in a version that redacts on export.
+pub(super) fn early_json(version: Version) -> Value {
+    let mut value = historical_json();
+    value["format"] = version.name().into();
+    value["tracked_source_file_count"] = 3.into();
+    value["omitted_file_count"] = 0.into();
+    value["omissions"] = json!([]);
+    let all = value.as_object_mut().unwrap();
+    all.retain(|key, _| key != "source_kind" && key != "origin_private_commit");
+    let file = &mut value["files"][1];
+    file["status"] = "redacted_derivative".into();
+    file["git_blob_sha1"] = GitBlob::of(b"at /home/me\n").to_string().into();
+    file["original_sha256"] = Sha256::of(b"at /home/me\n").to_string().into();
+    file["transforms"] = json!([{"transform": "home", "occurrences": 1, "matched_prefix": "/home/"}]);
+    file.as_object_mut().unwrap().retain(|key, _| !key.starts_with("private_origin_"));
+    value
+}
+
+pub(super) fn historical(version: Version) -> Historical {
+    let value = match version {
+        Version::V1 | Version::V2 => early_json(version),
+        Version::V3 => historical_json(),
+    };
+    let wire = serde_json::from_value(value).unwrap();
     let mut findings = Findings::new(10);
-    let historical = Historical::read(wire, Some(&policy()), &mut findings).unwrap();
+    let historical = Historical::read(version, wire, Some(&policy()), &mut findings).unwrap();
     assert_eq!(findings.iter().count(), 0);
-    historical
+    historical.unwrap()
 }
 
 pub(super) fn write(root: &Path, path: &str, content: &[u8]) {
@@ -155,4 +179,14 @@ pub(super) fn places(findings: &Findings) -> Vec<(Code, String)> {
     let place =
         |place: &crate::finding::Place| place.pointer.clone().or_else(|| place.entry.clone()).unwrap_or_default();
     findings.iter().map(|finding| (finding.code, place(&finding.place))).collect()
+}
+
+/// Reads the release in a folder with these bytes as its manifest.
+pub(super) fn read_with(manifest: &[u8], policy: Option<&Policy>) -> Result<(Option<Manifest>, Findings), Error> {
+    let root = tree(manifest);
+    read(&open(root.path()), &Limits::default(), policy)
+}
+
+pub(super) fn remove(value: &mut Value, key: &str) {
+    value.as_object_mut().unwrap().remove(key).unwrap();
 }

@@ -2,17 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::historical::Version;
 use super::samples::*;
 use super::*;
 use crate::error::Error;
-use crate::finding::{Code, Findings};
+use crate::finding::Code;
 use crate::limits::Limits;
 use crate::policy::{Approved, Policy};
-
-fn read_with(manifest: &[u8], policy: Option<&Policy>) -> Result<(Option<Manifest>, Findings), Error> {
-    let root = tree(manifest);
-    read(&open(root.path()), &Limits::default(), policy)
-}
 
 fn own_value() -> Value {
     serde_json::to_value(document()).unwrap()
@@ -23,17 +19,6 @@ fn own_places(mutate: impl FnOnce(&mut Value)) -> Vec<(Code, String)> {
     let mut value = own_value();
     mutate(&mut value);
     places(&read_with(&crate::json::canonical(&value).unwrap(), None).unwrap().1)
-}
-
-/// The same for the historical one.
-fn historical_places(mutate: impl FnOnce(&mut Value)) -> Vec<(Code, String)> {
-    let mut value = historical_json();
-    mutate(&mut value);
-    places(&read_with(&serde_json::to_vec_pretty(&value).unwrap(), Some(&policy())).unwrap().1)
-}
-
-fn remove(value: &mut Value, key: &str) {
-    value.as_object_mut().unwrap().remove(key).unwrap();
 }
 
 #[test]
@@ -50,11 +35,26 @@ fn every_format_answers_alike() {
     assert_eq!(own.omissions().len(), 2);
     assert!(said[0].starts_with("logs/a.log: the private original's SHA-256 "));
 
-    let old = Manifest::Historical(historical());
-    assert_eq!(old.root_name(), format!("study-{}", &COMMIT[..8]));
-    assert_eq!((old.content_id(), old.created(), old.runs().len()), (None, None, 0));
-    assert_eq!(old.derivatives()["logs/a.log"].rule, "home");
-    assert_eq!(old.assertions().len(), 5, "{:#?}", old.assertions());
+    for (version, format) in [
+        (Version::V1, "tracked-source-export-v1"),
+        (Version::V2, "public-source-export-v2"),
+        (Version::V3, "public-source-export-v3"),
+    ] {
+        let old = Manifest::Historical(historical(version));
+        assert_eq!((old.project(), old.kind(), old.format()), ("study", Kind::Release, format));
+        assert_eq!(old.root_name(), format!("study-{}", &COMMIT[..8]));
+        assert_eq!((old.content_id(), old.created(), old.runs().len()), (None, None, 0));
+        let derivative = old.derivatives()["logs/a.log"];
+        assert_eq!((derivative.rule.as_str(), derivative.private_sha256), ("home", Sha256::of(b"at /home/me\n")));
+        assert_eq!(derivative.private_git_blob, Some(GitBlob::of(b"at /home/me\n")));
+        assert_eq!(old.assertions().len(), 5, "{:#?}", old.assertions());
+        let blobs = format!("the git blob ids, in {format} those of the originals, are asserted, not rechecked");
+        assert_eq!(old.assertions().contains(&blobs), version != Version::V3);
+        assert_eq!(
+            old.declared().filter(|file| file.git_blob.is_some()).count(),
+            if version == Version::V3 { 3 } else { 0 }
+        );
+    }
 }
 
 #[test]
@@ -205,8 +205,10 @@ fn formats_from_elsewhere_could_not_be_checked() {
     for (format, advised) in [
         ("exhibit-manifest/2", "newer"),
         ("public-source-export-v4", "newer"),
-        ("public-source-export-v2", "early form"),
-        ("tracked-source-export-v1", "early form"),
+        ("public-source-export-v1", "ask the publisher"),
+        ("tracked-source-export-v2", "ask the publisher"),
+        ("tracked-source-export-v3", "ask the publisher"),
+        ("public-source-export-v02", "ask the publisher"),
         ("exhibit-manifest/0", "ask the publisher"),
         ("spdx", "ask the publisher"),
     ] {
@@ -249,129 +251,6 @@ fn a_manifest_is_read_up_to_its_bound() {
 }
 
 #[test]
-fn historical_fields_have_one_form() {
-    assert_eq!(historical_places(|_| {}), []);
-    assert_eq!(historical_places(|value| value["privacy_contract"] = json!({"terms": [1]})), []);
-    assert_eq!(historical_places(|value| value["origin_private_commit"] = Value::Null), []);
-    for (pointer, bad) in [
-        ("/project", json!("a/b")),
-        ("/source_commit", json!("c".repeat(64))),
-        ("/source_kind", json!("private")),
-        ("/origin_private_commit", json!("e")),
-        ("/privacy_contract", Value::Null),
-        ("/exported_file_count", json!(true)),
-        ("/omitted_file_count", json!(1.0)),
-        ("/omissions", Value::Null),
-        ("/files/0", json!(["README.md"])),
-        ("/files/0/path", json!("a\\b")),
-        ("/files/0/git_mode", json!("0644")),
-        ("/files/0/git_mode", json!("120000")),
-        ("/files/0/git_mode", json!({"100644": null})),
-        ("/files/0/git_blob_sha1", json!("0")),
-        ("/files/0/status", json!("redacted_derivative")),
-        ("/files/0/status", json!({"byte_identical": null})),
-        ("/files/0/transforms", Value::Null),
-        ("/files/1/contract", Value::Null),
-        ("/files/1/private_origin_sha256", Value::Null),
-    ] {
-        let found = historical_places(|value| *value.pointer_mut(pointer).unwrap() = bad.clone());
-        assert_eq!(found, [(Code::ManifestField, pointer.to_owned())], "{bad}");
-    }
-    for key in ["project", "source_commit", "source_kind", "origin_private_commit", "privacy_contract", "omissions"] {
-        assert_eq!(historical_places(|value| remove(value, key))[0].0, Code::ManifestField, "{key}");
-    }
-    assert_eq!(historical_places(|value| value["files"][0]["size"] = json!(6))[0].0, Code::ManifestField);
-}
-
-#[test]
-fn historical_rules_are_each_checked() {
-    let check = |code: Code, pointer: &str, mutate: &dyn Fn(&mut Value)| {
-        assert_eq!(historical_places(mutate), [(code, pointer.to_owned())]);
-    };
-    for field in ["exported_file_count", "omitted_file_count", "tracked_source_file_count"] {
-        check(Code::ManifestCount, &format!("/{field}"), &|value| value[field] = json!(7));
-    }
-    check(Code::ManifestOmission, "/omissions/0", &|value| value["omissions"][0]["path"] = "x".into());
-    check(Code::ManifestOmission, "/omissions/0", &|value| value["omissions"][0]["reason"] = "x".into());
-    check(Code::ManifestOmission, "/omissions/1", &|value| {
-        let again = value["omissions"][0].clone();
-        value["omissions"].as_array_mut().unwrap().push(again);
-        value["omitted_file_count"] = json!(2);
-        value["tracked_source_file_count"] = json!(5);
-    });
-    assert_eq!(
-        historical_places(|value| {
-            value["omissions"] = json!([]);
-            value["omitted_file_count"] = json!(0);
-            value["tracked_source_file_count"] = json!(3);
-        }),
-        []
-    );
-    check(Code::ManifestPath, "/files/0/path", &|value| value["files"][0]["path"] = MANIFEST.into());
-    check(Code::ManifestPath, "/files/0/path", &|value| value["files"][0]["path"] = ".git/config".into());
-    check(Code::ManifestPath, "/files/2/path", &|value| value["files"][2]["path"] = "Readme.md".into());
-
-    let zeros = || Value::from("0".repeat(64));
-    check(Code::ManifestBlob, "/files/0/original_sha256", &|value| value["files"][0]["original_sha256"] = zeros());
-    check(Code::ManifestBlob, "/files/1/original_sha256", &|value| value["files"][1]["original_sha256"] = zeros());
-    for index in [0, 1] {
-        let pointer = format!("/files/{index}/transforms");
-        check(Code::ManifestBlob, &pointer, &|value| value["files"][index]["transforms"] = json!([{}]));
-    }
-    for field in ["private_origin_sha256", "private_origin_git_blob_sha1"] {
-        check(Code::ManifestBlob, &format!("/files/1/{field}"), &|value| remove(&mut value["files"][1], field));
-        check(Code::ManifestBlob, &format!("/files/0/{field}"), &|value| {
-            value["files"][0][field] = value["files"][1][field].clone();
-        });
-    }
-}
-
-#[test]
-fn historical_derivatives_are_exactly_the_approved_ones() {
-    let check = |code: Code, pointer: &str, mutate: &dyn Fn(&mut Value)| {
-        assert_eq!(historical_places(mutate), [(code, pointer.to_owned())]);
-    };
-    let make = |file: &mut Value, derivative: &Value| {
-        for field in ["status", "private_origin_sha256", "private_origin_git_blob_sha1"] {
-            file[field] = derivative[field].clone();
-        }
-    };
-    check(Code::DerivativeSet, "/files/0/status", &|value| {
-        let derivative = value["files"][1].clone();
-        make(&mut value["files"][0], &derivative);
-    });
-    check(Code::DerivativeSet, "/files/1/status", &|value| {
-        value["files"][1]["status"] = "byte_identical".into();
-        remove(&mut value["files"][1], "private_origin_sha256");
-        remove(&mut value["files"][1], "private_origin_git_blob_sha1");
-    });
-    check(Code::DerivativeSet, "/files", &|value| {
-        value["files"].as_array_mut().unwrap().remove(1);
-        value["exported_file_count"] = json!(2);
-        value["tracked_source_file_count"] = json!(3);
-    });
-    let zeros = || Value::from("0".repeat(64));
-    check(Code::DerivativeRecord, "/files/1/exported_sha256", &|value| {
-        value["files"][1]["exported_sha256"] = zeros();
-        value["files"][1]["original_sha256"] = zeros();
-    });
-    check(Code::DerivativeRecord, "/files/1/private_origin_sha256", &|value| {
-        value["files"][1]["private_origin_sha256"] = zeros();
-    });
-    check(Code::DerivativeRecord, "/files/1/private_origin_git_blob_sha1", &|value| {
-        value["files"][1]["private_origin_git_blob_sha1"] = "0".repeat(40).into();
-    });
-
-    // Without a policy nothing is approved; a project that comes with the tool is held against its own.
-    let bytes = |value: &Value| serde_json::to_vec(value).unwrap();
-    let found = places(&read_with(&bytes(&historical_json()), None).unwrap().1);
-    assert_eq!(found, [(Code::DerivativeSet, "/files/1/status".to_owned())]);
-    let mut study = historical_json();
-    study["project"] = "mcp-continuation-replay".into();
-    assert_eq!(places(&read_with(&bytes(&study), None).unwrap().1).len(), 6);
-}
-
-#[test]
 fn an_own_release_is_held_against_a_policy_that_is_given() {
     let held = |policy: &Policy| places(&read_with(&own().to_bytes().unwrap(), Some(policy)).unwrap().1);
     assert_eq!(held(&policy()), []);
@@ -393,10 +272,11 @@ fn an_own_release_is_held_against_a_policy_that_is_given() {
     }
 }
 
-/// The findings of comparing the release, after a change of its folder, under both formats.
+/// The findings of comparing the release, after a change of its folder, under every format.
 fn compared(change: impl Fn(&std::path::Path)) -> Vec<Vec<(Code, String)>> {
-    [Manifest::Own(own()), Manifest::Historical(historical())]
-        .iter()
+    let old = [Version::V1, Version::V2, Version::V3].map(|version| Manifest::Historical(historical(version)));
+    std::iter::once(&Manifest::Own(own()))
+        .chain(&old)
         .map(|manifest| {
             let root = tree(b"{}");
             change(root.path());
@@ -407,20 +287,20 @@ fn compared(change: impl Fn(&std::path::Path)) -> Vec<Vec<(Code, String)>> {
 
 #[test]
 fn trees_are_held_against_manifests_both_ways() {
-    let both = |want: &[(Code, &str)], change: &dyn Fn(&std::path::Path)| {
+    let all = |want: &[(Code, &str)], change: &dyn Fn(&std::path::Path)| {
         let want: Vec<_> = want.iter().map(|(code, entry)| (*code, (*entry).to_owned())).collect();
         for found in compared(change) {
             assert_eq!(found, want);
         }
     };
-    both(&[], &|_| {});
-    both(&[(Code::FileMissing, "src/x/main.rs")], &|root| std::fs::remove_file(root.join("src/x/main.rs")).unwrap());
-    both(&[(Code::FileExtra, "logs/b.log")], &|root| write(root, "logs/b.log", b"more"));
-    both(&[(Code::FileChanged, "README.md")], &|root| write(root, "README.md", b"hallo\n"));
-    both(&[(Code::TreeEmptyFolder, "tmp")], &|root| std::fs::create_dir(root.join("tmp")).unwrap());
-    both(&[(Code::FileExtra, "tmp/x")], &|root| write(root, "tmp/x", b""));
-    both(&[], &|root| write(root, ".git/HEAD", b"ref"));
-    both(&[(Code::FileChanged, "README.md")], &|root| write(root, "README.md", b"hello\n\n"));
+    all(&[], &|_| {});
+    all(&[(Code::FileMissing, "src/x/main.rs")], &|root| std::fs::remove_file(root.join("src/x/main.rs")).unwrap());
+    all(&[(Code::FileExtra, "logs/b.log")], &|root| write(root, "logs/b.log", b"more"));
+    all(&[(Code::FileChanged, "README.md")], &|root| write(root, "README.md", b"hallo\n"));
+    all(&[(Code::TreeEmptyFolder, "tmp")], &|root| std::fs::create_dir(root.join("tmp")).unwrap());
+    all(&[(Code::FileExtra, "tmp/x")], &|root| write(root, "tmp/x", b""));
+    all(&[], &|root| write(root, ".git/HEAD", b"ref"));
+    all(&[(Code::FileChanged, "README.md")], &|root| write(root, "README.md", b"hello\n\n"));
 }
 
 #[test]

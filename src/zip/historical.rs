@@ -1,7 +1,7 @@
 //! Owns the packing of the historical exports: what their ZIPs look like besides being sound.
 //!
 //! Refuses folders, another order, method, date, host or attributes, comments and extra fields. Source: the reference
-//! study's export format, `public-source-export-v3`.
+//! study's export format, in all its versions.
 
 use super::entry::{Entry, Method};
 use crate::finding::{Code, Finding, Place};

@@ -1,5 +1,5 @@
-//! Owns made projects and exports for tests of the built program: runs of both layouts, releases of both manifest
-//! formats, folder or ZIP, and the running of the program itself.
+//! Owns made projects and exports for tests of the built program: runs of both layouts, releases of every manifest
+//! format, folder or ZIP, and the running of the program itself.
 //!
 //! Refuses nothing. Invariant: every project and export made here is without fault until a test changes it.
 #![expect(clippy::disallowed_methods, reason = "the tests start the built program")]
@@ -206,10 +206,13 @@ pub(crate) fn attempt() -> Tree {
 
 // ---- exports ----
 
-/// The two manifest formats.
+/// The manifest formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Own,
+    HistoricalV1,
+    HistoricalV2,
+    /// Version 3.
     Historical,
 }
 
@@ -231,7 +234,7 @@ pub(crate) struct Export {
 pub(crate) fn release(kind: Kind) -> Tree {
     let mut tree = match kind {
         Kind::Own => own_run(),
-        Kind::Historical => attempt(),
+        Kind::HistoricalV1 | Kind::HistoricalV2 | Kind::Historical => attempt(),
     };
     tree.put("README.md", "made up\n");
     tree.put("tools/run.sh", "#!/bin/sh\n");
@@ -245,7 +248,9 @@ impl Export {
     pub(crate) fn of(kind: Kind, tree: Tree) -> Self {
         let manifest = match kind {
             Kind::Own => own_manifest(&tree),
-            Kind::Historical => historical_manifest(&tree, "made-up"),
+            Kind::HistoricalV1 => early_manifest(&tree, "tracked-source-export-v1"),
+            Kind::HistoricalV2 => early_manifest(&tree, "public-source-export-v2"),
+            Kind::Historical => historical_manifest(&tree),
         };
         let policy = policy(&tree, "made-up");
         Self { kind, tree, manifest, manifest_text: None, policy, root: None, method: zip::CompressionMethod::Deflated }
@@ -255,7 +260,7 @@ impl Export {
         match (&self.manifest_text, self.kind) {
             (Some(text), _) => text.clone().into_bytes(),
             (None, Kind::Own) => exhibit::json::canonical(&self.manifest).unwrap(),
-            (None, Kind::Historical) => {
+            (None, Kind::HistoricalV1 | Kind::HistoricalV2 | Kind::Historical) => {
                 format!("{}\n", serde_json::to_string_pretty(&self.manifest).unwrap()).into_bytes()
             }
         }
@@ -268,7 +273,9 @@ impl Export {
                 let id = Sha256::of(&exhibit::json::canonical(&self.manifest).unwrap()).to_string();
                 format!("{}-{}", self.manifest["project"].as_str().unwrap(), &id[..12])
             }
-            Kind::Historical => format!("{}-{}", self.manifest["project"].as_str().unwrap(), &COMMIT[..8]),
+            Kind::HistoricalV1 | Kind::HistoricalV2 | Kind::Historical => {
+                format!("{}-{}", self.manifest["project"].as_str().unwrap(), &COMMIT[..8])
+            }
         };
         self.root.clone().unwrap_or_else(implied)
     }
@@ -341,7 +348,7 @@ fn own_manifest(tree: &Tree) -> Value {
 }
 
 /// A manifest of the format `public-source-export-v3`.
-pub(crate) fn historical_manifest(tree: &Tree, project: &str) -> Value {
+fn historical_manifest(tree: &Tree) -> Value {
     let file = |(path, (bytes, mode)): (&String, &(Vec<u8>, u32))| {
         let mut file = json!({
             "path": path, "git_mode": format!("100{mode:o}"), "git_blob_sha1": GitBlob::of(bytes),
@@ -358,11 +365,32 @@ pub(crate) fn historical_manifest(tree: &Tree, project: &str) -> Value {
     };
     let files: Vec<Value> = tree.files.iter().map(file).collect();
     json!({
-        "format": "public-source-export-v3", "project": project, "source_commit": COMMIT,
+        "format": "public-source-export-v3", "project": "made-up", "source_commit": COMMIT,
         "source_kind": "already_public", "origin_private_commit": null, "privacy_contract": "no private byte",
         "tracked_source_file_count": files.len() + 1, "exported_file_count": files.len(), "omitted_file_count": 1,
         "omissions": [{"path": MANIFEST, "reason": "superseded_tracked_manifest"}], "files": files,
     })
+}
+
+/// A manifest of the formats before it, which redacted on export.
+fn early_manifest(tree: &Tree, format: &str) -> Value {
+    let mut manifest = historical_manifest(tree);
+    let fields = manifest.as_object_mut().unwrap();
+    fields.retain(|field, _| !["source_kind", "origin_private_commit"].contains(&field.as_str()));
+    let files = fields["files"].as_array_mut().unwrap();
+    for file in files.iter_mut().filter(|file| file["path"] == REDACTED) {
+        file.as_object_mut().unwrap().retain(|field, _| !field.starts_with("private_origin_"));
+        file["status"] = json!("redacted_derivative");
+        file["git_blob_sha1"] = json!(GitBlob::of(PRIVATE));
+        file["original_sha256"] = json!(Sha256::of(PRIVATE));
+        file["transforms"] = json!([{"transform": "home", "occurrences": 1, "matched_prefix": "/home/"}]);
+    }
+    let count = json!(files.len());
+    manifest["format"] = json!(format);
+    manifest["tracked_source_file_count"] = count;
+    manifest["omitted_file_count"] = json!(0);
+    manifest["omissions"] = json!([]);
+    manifest
 }
 
 /// The policy that approves what a made release redacts, and asks for its run.
@@ -491,10 +519,12 @@ fn what_is_made_here_is_without_fault() {
     tree.edit("matrices/small/matrix.json", |matrix| matrix["name"] = json!("other"));
     tree.remove_in_run("run.json");
     assert_eq!(policy(&redacted, "made-up"), Export::of(Kind::Own, redacted.clone()).policy);
-    let export = Export { method: zip::CompressionMethod::Deflated, ..Export::of(Kind::Historical, redacted) };
     let path = folder.path().join("release.zip");
-    export.write_zip(&path);
-    export.write_folder(&folder.path().join("release"));
-    assert_eq!(say(exhibit(["list"]).arg(&path)).code, 0);
+    for kind in [Kind::HistoricalV1, Kind::HistoricalV2, Kind::Historical] {
+        let export = Export { method: zip::CompressionMethod::Deflated, ..Export::of(kind, redacted.clone()) };
+        export.write_zip(&path);
+        export.write_folder(&folder.path().join("release"));
+        assert_eq!(say(exhibit(["list"]).arg(&path)).code, 0);
+    }
     assert!(verify(&folder.path().join("release.txt"), &[]).error().contains("release.txt"));
 }
