@@ -185,7 +185,8 @@ pub(crate) fn results(bytes: &[u8]) {
     for run in ["matrices/m/runs/r1", attempt] {
         let (none, disclosed) = (BTreeMap::new(), BTreeMap::new());
         let told = BTreeSet::new();
-        let request = run::Request { run, spec: None, derivatives: &none, disclosed: &disclosed, told: &told };
+        let request =
+            run::Request { run, spec: None, derivatives: &none, disclosed: &disclosed, told: &told, is_living: false };
         let report = run::load(&inventory, &request, &limits()).unwrap();
         let cases = report.cases.iter().filter(|case| case.status.is_some()).count();
         assert!(cases > 0 || !report.findings.none_broken(), "a run without results passes");

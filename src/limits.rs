@@ -44,6 +44,8 @@ pub struct Limits {
     pub max_line: usize,
     /// Nested arrays and objects in JSON. Real documents stay under ten.
     pub max_depth: usize,
+    /// Bytes of one extended header of a tar: the longest name fits it many times over, and all of it is kept.
+    pub max_extended: u64,
     /// Findings kept; further ones are counted. Nobody reads more, and a hostile file could make billions.
     pub max_findings: usize,
 }
@@ -64,6 +66,7 @@ impl Default for Limits {
             max_snapshot_source: 64 << 20,
             max_line: 16 << 20,
             max_depth: 64,
+            max_extended: 64 << 10,
             max_findings: 1000,
         }
     }

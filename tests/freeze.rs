@@ -369,15 +369,7 @@ fn absent_files_are_disclosed_and_leave_the_run_undecided() {
 /// An attempt with a snapshot of the sources that it was made from.
 fn with_snapshot() -> (Tree, String) {
     let mut tree = attempt();
-    let stem = format!("docs/source-snapshots/final-{}", export::HEAD);
-    let archive = format!("{stem}.tar.gz");
-    tree.put(&archive, "sources\n");
-    let provenance: Value = serde_json::from_slice(&tree.files[&tree.path("provenance.json")].0).unwrap();
-    let snapshot = json!({
-        "archive_sha256": tree.sha256(&archive), "attempt_relative_path": tree.run, "source_commit": export::HEAD,
-        "source_hashes": provenance["source_hashes"], "module": "other people's",
-    });
-    tree.put(&format!("{stem}.json"), snapshot.to_string());
+    let [_, archive] = export::snapshot::bind(&mut tree, |_| ());
     (tree, archive)
 }
 

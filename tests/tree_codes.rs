@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use Change::{Bytes, Disk, Manifest, Packing, Policy, Receipt, Record};
 use Kind::{Historical, HistoricalV1, HistoricalV2, Own};
-use export::{Export, Kind, MANIFEST, PRIVATE, REDACTED, Tree, exhibit, release, say, verify};
+use export::{Export, Kind, MANIFEST, PRIVATE, REDACTED, Tree, exhibit, release, say, snapshot, verify};
 
 /// The one change that breaks a rule.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ const fn row(code: &'static str, what: &'static str, kind: Kind, change: Change)
 const ELSEWHERE: &[(&str, &str)] =
     &[("tree-changed", "a_file_that_is_written_to_while_it_is_read_is_found: it takes a second writer")];
 
-const FAMILIES: [&str; 7] = ["tree-", "file-", "json-", "manifest-", "derivative-", "receipt-", "run-"];
+const FAMILIES: [&str; 8] = ["tree-", "file-", "json-", "manifest-", "derivative-", "receipt-", "run-", "snapshot-"];
 
 const TREES: &[Row] = &[
     row("tree-root", "another name", Own, Packing(|e| e.root = Some("made-up-000000000000".into()))),
@@ -437,10 +437,69 @@ const RUNS: &[Row] = &[
     ),
     row("run-sidecar", "missing", Own, Record(|t| t.remove_in_run("cases/01/store.sqlite3-journal"))),
     row("run-sidecar", "undeclared", Own, Record(|t| t.put_in_run("cases/01/store.sqlite3-wal", "x"))),
+    row("run-source-changed", "a program", Historical, Record(|t| t.put("reference/backend.py", "another"))),
+    row(
+        "run-source-changed",
+        "a program",
+        Own,
+        Record(|t| {
+            snapshot::sources(t);
+            t.put("reference/backend.py", "another");
+        }),
+    ),
+];
+
+const SNAPSHOTS: &[Row] = &[
+    row(
+        "snapshot-archive",
+        "something behind the gzip",
+        Own,
+        Record(|t| {
+            let members = snapshot::sources(t);
+            snapshot::put(t, &[snapshot::gzip(&snapshot::tar(&members)), b"more".to_vec()].concat());
+        }),
+    ),
+    row(
+        "snapshot-archive",
+        "no end",
+        Historical,
+        Record(|t| {
+            let members = snapshot::sources(t);
+            let tar = snapshot::tar(&members);
+            snapshot::put(t, &snapshot::gzip(&tar[..tar.len() - 1024]));
+        }),
+    ),
+    row(
+        "snapshot-archive",
+        "no gzip",
+        Own,
+        Record(|t| {
+            let members = snapshot::sources(t);
+            snapshot::put(t, &snapshot::tar(&members));
+        }),
+    ),
+    row("snapshot-member", "a link", Historical, Record(|t| drop(snapshot::bind(t, |m| m[0].1 = b'2')))),
+    row(
+        "snapshot-member",
+        "a folder",
+        Own,
+        Record(|t| drop(snapshot::bind(t, |m| m.insert(0, ("reference".into(), b'5', vec![]))))),
+    ),
+    row("snapshot-member", "a climbing name", Own, Record(|t| drop(snapshot::bind(t, |m| m[0].0 = "../a".into())))),
+    row("snapshot-member", "twice", Historical, Record(|t| drop(snapshot::bind(t, |m| m.push(m[0].clone()))))),
+    row("snapshot-sources", "one less", Own, Record(|t| drop(snapshot::bind(t, |m| drop(m.pop()))))),
+    row(
+        "snapshot-sources",
+        "one more",
+        Historical,
+        Record(|t| drop(snapshot::bind(t, |m| m.push(("more.py".into(), b'0', vec![]))))),
+    ),
+    row("snapshot-changed", "one byte", Own, Record(|t| drop(snapshot::bind(t, |m| m[1].2[0] ^= 1)))),
+    row("snapshot-changed", "empty", Historical, Record(|t| drop(snapshot::bind(t, |m| m[1].2.clear())))),
 ];
 
 fn all() -> impl Iterator<Item = &'static Row> {
-    TREES.iter().chain(MANIFESTS).chain(RUNS)
+    TREES.iter().chain(MANIFESTS).chain(RUNS).chain(SNAPSHOTS)
 }
 
 fn file<'a>(manifest: &'a mut Value, path: &str) -> &'a mut Value {
@@ -604,6 +663,11 @@ fn each_fault_of_a_manifest_or_receipt_gives_its_code_and_no_other() {
 #[test]
 fn each_fault_of_a_run_gives_its_code_and_no_other() {
     check(RUNS);
+}
+
+#[test]
+fn each_fault_of_a_snapshot_gives_its_code_and_no_other() {
+    check(SNAPSHOTS);
 }
 
 #[test]

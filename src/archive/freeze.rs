@@ -105,7 +105,8 @@ fn load(inventory: &Inventory, placed: &Placed, policy: Option<&Policy>, limits:
         .collect();
     let none = BTreeMap::new();
     let (run, told) = (placed.run.as_str(), BTreeSet::new());
-    let request = run::Request { run, spec: None, derivatives: &derivatives, disclosed: &none, told: &told };
+    let request =
+        run::Request { run, spec: None, derivatives: &derivatives, disclosed: &none, told: &told, is_living: true };
     let first = run::load(inventory, &request, limits)?;
     let reason = "named by the run, absent when it was frozen";
     let disclosed: BTreeMap<String, String> =

@@ -12,7 +12,7 @@ use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
 use crate::manifest::{self, MANIFEST, Manifest, Receipt};
 use crate::policy::Policy;
-use crate::run::{self, RunReport};
+use crate::run::{self, RunReport, SourceBinding};
 use crate::tree::{Form, Inventory, Progress};
 
 /// What to verify, and against what.
@@ -257,6 +257,7 @@ fn check_runs(
             derivatives: &derivatives,
             disclosed: &disclosed,
             told: &told,
+            is_living: false,
         };
         let mut report = run::load(inventory, &request, limits)?;
         let found = std::mem::replace(&mut report.findings, Findings::new(limits.max_findings));
@@ -294,6 +295,9 @@ fn not_judged(report: &RunReport) -> Vec<String> {
     if !report.not_recheckable.is_empty() {
         let count = report.not_recheckable.len();
         open.push(format!("{count} redacted files, whose recorded digests are those of private originals"));
+    }
+    if let SourceBinding::Open(why) = &report.binding {
+        open.push(why.clone());
     }
     open
 }

@@ -230,4 +230,14 @@ pub enum Code {
     ExportOmission,
     /// A redaction of an early export has the digests that the policy records.
     DerivativeDigest,
+    /// A recorded source that is in the tree has the digest that the run recorded, where no snapshot holds the sources.
+    RunSourceChanged,
+    /// A source snapshot's archive is one gzip, whole and nothing after it, of one tar that every reader reads alike.
+    SnapshotArchive,
+    /// A source snapshot has regular files only, each under one portable name.
+    SnapshotMember,
+    /// A source snapshot has exactly the recorded sources.
+    SnapshotSources,
+    /// A source in a snapshot has the recorded SHA-256.
+    SnapshotChanged,
 }

@@ -397,6 +397,22 @@ pub static RULES: &[Rule] = &[
     warning(Code::DerivativeDigest, "derivative-digest",
         "A redacted file of an early export has the digests that the policy records.",
         "The rule is the approved one, the content isn't: compare it with the file that the policy means."),
+    error(Code::RunSourceChanged, "run-source-changed",
+        "A recorded source that is in the tree has the digest that the run recorded, where no snapshot holds the sources.",
+        "The source was changed after the run. Publish the commit that was run, or a snapshot of its sources."),
+    // Source snapshots
+    error(Code::SnapshotArchive, "snapshot-archive",
+        "A source snapshot's archive is one gzip, whole and nothing after it, of one tar that every reader reads alike.",
+        "Fetch the snapshot again, or make it again from its commit: a tar of the form ustar or pax, files only, through gzip."),
+    error(Code::SnapshotMember, "snapshot-member",
+        "A source snapshot has regular files only, each under one portable name.",
+        "Make the snapshot again from its commit, naming files only."),
+    error(Code::SnapshotSources, "snapshot-sources",
+        "A source snapshot has exactly the recorded sources.",
+        "It doesn't hold what was run. Make it again from the run's commit, of the recorded sources."),
+    error(Code::SnapshotChanged, "snapshot-changed",
+        "A source in a snapshot has the recorded SHA-256.",
+        "It isn't the source that was run. Make the snapshot again from the run's commit."),
 ];
 
 #[cfg(test)]

@@ -6,8 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::binding::Bound;
 use super::document::{broken, place, shown};
 use super::role::database_of;
+use super::snapshot::Found;
 use super::spec::{Matrix, id_fault};
 use super::{Absent, CaseRow, Request, Status, beside, last_part};
 use crate::digest::Sha256;
@@ -41,6 +43,14 @@ pub(super) struct Checked {
     pub(super) absent: Vec<Absent>,
     pub(super) undisclosed: Vec<String>,
     pub(super) not_recheckable: Vec<String>,
+}
+
+impl Checked {
+    /// Takes in the archives of snapshots that are not there.
+    pub(super) fn take(&mut self, snapshots: &[Found]) {
+        self.absent.extend(snapshots.iter().filter_map(|found| found.absent.clone()));
+        self.undisclosed.extend(snapshots.iter().filter_map(|found| found.undisclosed.clone()));
+    }
 }
 
 impl<'a> Check<'a> {
@@ -199,10 +209,15 @@ pub(super) fn spec_missing(at: Place, message: String) -> Finding {
     Finding::new(Code::RunSpecMissing, at, message)
 }
 
-/// The protocol that was published beside the matrix.
-pub(super) fn protocol_beside(inventory: &Inventory, spec: &str) -> Option<String> {
-    let path = beside(spec, "PROTOCOL.md");
-    inventory.file(&path).is_some().then_some(path)
+/// Files outside the run's folder that belong with it: the matrix, the protocol that was published beside it, and the
+/// snapshots. A protocol that isn't the one that was run belongs to a later one. Sorted.
+pub(super) fn companions(inventory: &Inventory, spec: Option<&str>, bound: &Bound) -> Vec<String> {
+    let mut companions: BTreeSet<String> = spec.map(str::to_owned).into_iter().collect();
+    let protocol = spec.map(|spec| beside(spec, "PROTOCOL.md"));
+    companions.extend(protocol.filter(|path| inventory.file(path).is_some() && !bound.absent.contains(path)));
+    companions.extend(bound.snapshots.iter().map(|found| found.document.clone()));
+    companions.extend(bound.snapshots.iter().filter_map(|found| found.archive.clone()));
+    companions.into_iter().collect()
 }
 
 /// The sentences on what a reader must take on trust, for any run.

@@ -36,13 +36,18 @@ pub(super) fn place(file: &str, line: Option<u64>, pointer: &str) -> Place {
     if pointer.is_empty() { place } else { place.pointer(shown(pointer)) }
 }
 
+/// A key as a part of a JSON pointer (RFC 6901).
+pub(super) fn pointer_part(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
 /// A finding for a document that breaks its format.
 pub(super) fn broken(file: &str, line: Option<u64>, pointer: &str, message: impl Into<String>) -> Finding {
     Finding::new(Code::RunRecord, place(file, line, pointer), message)
 }
 
 /// The finding for a fault of strict reading. In a file of records `line` is the record's.
-fn of_fault(file: &str, line: Option<u64>, fault: &Fault) -> Finding {
+pub(super) fn of_fault(file: &str, line: Option<u64>, fault: &Fault) -> Finding {
     Finding::new(fault.code, place(file, line.or(fault.line), &fault.pointer), shown(&fault.message))
 }
 
@@ -53,12 +58,22 @@ pub(super) fn read<T: DeserializeOwned>(
     limits: &Limits,
     findings: &mut Findings,
 ) -> Result<Option<T>, Error> {
+    let bytes = bytes(inventory, file, limits, findings)?;
+    Ok(bytes.and_then(|bytes| typed(&bytes, file, None, limits, findings)))
+}
+
+/// The text of a document. `None` where it is too long, which is then a finding.
+pub(super) fn bytes(
+    inventory: &Inventory,
+    file: &str,
+    limits: &Limits,
+    findings: &mut Findings,
+) -> Result<Option<Vec<u8>>, Error> {
     if inventory.file(file).is_some_and(|(found, _)| found.size > limits.max_document) {
         findings.push(broken(file, None, "", format!("the document is longer than {} bytes", limits.max_document)));
         return Ok(None);
     }
-    let bytes = inventory.read(file, limits.max_document)?;
-    Ok(typed(&bytes, file, None, limits, findings))
+    inventory.read(file, limits.max_document).map(Some)
 }
 
 /// Reads one document or line into a typed value.

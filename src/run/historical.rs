@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::binding::{self, Bound, Recorded};
 use super::check::{self, Check, Checked, Record};
-use super::document::{self, Line, Lines, Object, broken, each_line, place, shown};
+use super::document::{self, Line, Lines, Object, broken, each_line, place, pointer_part, shown};
 use super::spec;
-use super::{Kind, Request, RunReport, Status, snapshot, time};
+use super::{Kind, Request, RunReport, Status, time};
 use crate::digest::Sha256;
 use crate::error::Error;
 use crate::finding::{Findings, Place};
@@ -118,14 +119,13 @@ pub(super) fn load(inventory: &Inventory, request: &Request<'_>, limits: &Limits
     }
     let checked = check.finish(&results, is_whole, &mut findings);
 
-    let sources = sources.hashes.unwrap_or_default();
     report(inventory, request, limits, Gathered { source_head, sources, spec, checked, findings })
 }
 
 /// What reading leaves for the report.
 struct Gathered {
     source_head: Option<String>,
-    sources: BTreeMap<String, Sha256>,
+    sources: Sources,
     spec: Option<String>,
     checked: Checked,
     findings: Findings,
@@ -138,40 +138,24 @@ fn report(
     gathered: Gathered,
 ) -> Result<RunReport, Error> {
     let Gathered { source_head, sources, spec, mut checked, mut findings } = gathered;
-    let snapshots = snapshot::find(inventory, request, source_head.as_deref(), &sources, limits, &mut findings)?;
-    for found in &snapshots {
-        checked.absent.extend(found.absent.clone());
-        checked.undisclosed.extend(found.undisclosed.clone());
-    }
-    let mut companions: Vec<String> = spec.iter().cloned().collect();
-    companions.extend(spec.as_deref().and_then(|spec| check::protocol_beside(inventory, spec)));
-    companions.extend(snapshots.iter().map(|found| found.document.clone()));
-    companions.extend(snapshots.iter().filter_map(|found| found.archive.clone()));
-    companions.sort();
-    companions.dedup();
-
-    let sources_absent: Vec<String> = sources.keys().filter(|path| inventory.file(path).is_none()).cloned().collect();
-    let differing = sources.iter().filter(|(path, recorded)| {
-        spec.as_ref() != Some(path) && inventory.sha256(path).is_some_and(|computed| computed != **recorded)
-    });
-    let differing = differing.count();
+    let Sources { file, line, hashes } = sources;
+    let sources = hashes.unwrap_or_default();
+    let recorded = Recorded {
+        head: source_head.as_deref(),
+        sources: &sources,
+        at: (&file, line, "/source_hashes"),
+        spec: spec.as_deref(),
+        made_data: false,
+    };
+    let bound = binding::bind(inventory, request, &recorded, limits, &mut findings)?;
+    let companions = check::companions(inventory, spec.as_deref(), &bound);
+    checked.take(&bound.snapshots);
     let mut assertions = check::assertions(request, false, &checked);
     if let Some(head) = &source_head {
         assertions.push(format!("the run was made from the sources of commit {}", shown(head)));
     }
-    if !sources_absent.is_empty() {
-        assertions.push(format!("{} sources that the run recorded are not in the tree", sources_absent.len()));
-    }
-    if differing > 0 {
-        assertions.push(format!("{differing} sources in the tree are not the ones that the run recorded"));
-    }
-    if let Some(found) = snapshots.iter().find(|found| found.archive.is_some()) {
-        assertions.push(format!("the members of the snapshot of {} are the recorded sources", shown(&found.document)));
-    }
-    for (found, summary) in snapshots.iter().filter_map(|found| Some((found, found.summary_absent.as_ref()?))) {
-        let (document, summary) = (shown(&found.document), shown(summary));
-        assertions.push(format!("{summary}, whose digest {document} records, is not there"));
-    }
+    let Bound { binding, snapshots, absent, assertions: more } = bound;
+    assertions.extend(more);
     let id = check::id(request);
     Ok(RunReport {
         path: request.run.to_owned(),
@@ -184,7 +168,9 @@ fn report(
         spec,
         companions,
         source_snapshots: snapshots.into_iter().map(|found| found.document).collect(),
-        sources_absent,
+        sources,
+        sources_absent: absent,
+        binding,
         cases: checked.cases,
         absent: checked.absent,
         undisclosed: checked.undisclosed,
@@ -378,11 +364,6 @@ fn codes(codes: Option<&Vec<Option<i64>>>) -> String {
         || "none".to_owned(),
         |codes| format!("[{}]", codes.iter().map(text).collect::<Vec<_>>().join(",")),
     )
-}
-
-/// A key as a part of a JSON pointer (RFC 6901).
-fn pointer_part(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
@@ -853,8 +834,8 @@ mod tests {
     fn with_snapshot() -> Made {
         let mut made = attempt();
         let archive = "docs/source-snapshots/final.tar.gz";
-        made.put(archive, "the sources");
         let sources = made.results()[0]["source_hashes"].clone();
+        made.put_snapshot(archive, &sources);
         let snapshot = json!({
             "archive_sha256": made.sha256(archive), "attempt_relative_path": made.run, "module": "m",
             "source_commit": HEAD, "source_hashes": sources,
@@ -971,6 +952,7 @@ mod tests {
             derivatives: &BTreeMap::new(),
             disclosed: &BTreeMap::new(),
             told: &BTreeSet::new(),
+            is_living: false,
         };
         let report = super::super::load(&inventory, &request, &limits).unwrap();
         assert_eq!(report.findings.iter().collect::<Vec<_>>(), Vec::<&Finding>::new());

@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::snapshot::write;
 use super::{Request, RunReport, load};
 use crate::digest::Sha256;
 use crate::error::Error;
 use crate::finding::Code;
+use crate::form::Mode;
 use crate::limits::Limits;
 use crate::tree::Inventory;
 
@@ -95,6 +97,7 @@ impl Made {
             derivatives: &self.derivatives,
             disclosed: &self.disclosed,
             told: &BTreeSet::new(),
+            is_living: false,
         };
         load(&inventory, &request, &self.limits)
     }
@@ -131,7 +134,7 @@ pub(super) fn attempt() -> Made {
     let sources = json!({
         "docs/matrix-spec.json": made.sha256("docs/matrix-spec.json"),
         "docs/PROTOCOL.md": made.sha256("docs/PROTOCOL.md"),
-        "reference/backend.py": Sha256::of(b"backend").to_string(),
+        "reference/backend.py": Sha256::of(BACKEND).to_string(),
     });
     let provenance = json!({"python": "3.13", "source_head": HEAD, "source_hashes": sources});
     made.put(&made.path("provenance.json"), provenance.to_string());
@@ -163,6 +166,20 @@ pub(super) fn attempt() -> Made {
     }
     made.put_results(&results);
     made
+}
+
+/// The content of a source of the made runs that is not in their trees.
+pub(super) const BACKEND: &[u8] = b"backend";
+
+impl Made {
+    /// Puts the archive of a snapshot of `sources` into the tree.
+    pub(super) fn put_snapshot(&mut self, archive: &str, sources: &Value) {
+        let recorded: BTreeMap<String, Sha256> = serde_json::from_value(sources.clone()).unwrap();
+        let mut bytes = Vec::new();
+        let content = |path: &str| self.files.get(path).map_or_else(|| BACKEND.to_vec(), Clone::clone);
+        write(&mut bytes, &recorded, |name| Ok((Mode::Plain, content(name.as_str())))).unwrap();
+        self.put(archive, bytes);
+    }
 }
 
 /// The same three cases as a run of exhibit's own format.

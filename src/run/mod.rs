@@ -3,12 +3,13 @@
 //! Refuses what contradicts itself or its matrix, as findings; a folder that is no run is an error. Invariant: a report
 //! says only what the tree's bytes say, and lists as assertions whatever a reader can't recompute from them.
 
+mod binding;
 mod check;
 mod document;
 mod historical;
 mod own;
 mod role;
-mod snapshot;
+pub mod snapshot;
 mod spec;
 mod time;
 
@@ -26,6 +27,7 @@ use crate::limits::Limits;
 use crate::name::EntryName;
 use crate::tree::Inventory;
 
+pub use binding::SourceBinding;
 pub use own::{MATRIX_FORMAT, RUN_FORMAT};
 pub use role::role_of;
 
@@ -100,6 +102,9 @@ pub struct Request<'a> {
     pub disclosed: &'a BTreeMap<String, String>,
     /// Files that are not the manifest's: what the run says of them besides is not told again.
     pub told: &'a BTreeSet<String>,
+    /// The tree is a project that goes on after the run, not what was published of it: sources that differ today say
+    /// nothing against the run.
+    pub is_living: bool,
 }
 
 /// What a run says of itself, and what is wrong with it.
@@ -125,8 +130,13 @@ pub struct RunReport {
     pub companions: Vec<String>,
     /// The JSON documents of source snapshots that bind this run to its sources. Sorted.
     pub source_snapshots: Vec<String>,
-    /// Sources whose digests the run recorded and that are not in the tree. Sorted.
+    /// The sources that the run recorded, from the tree's root, with their digests.
+    pub sources: BTreeMap<String, Sha256>,
+    /// Sources that the run recorded and that are not in the tree; in a living project also those that are others
+    /// there today. Sorted.
     pub sources_absent: Vec<String>,
+    /// How the run is bound to its sources.
+    pub binding: SourceBinding,
     /// The cases, in the matrix's order.
     pub cases: Vec<CaseRow>,
     /// Files named and not there, as disclosed. Sorted by path.

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
+use super::binding::{self, Bound, Recorded};
 use super::check::{self, Check, Record};
-use super::document::{self, Object, broken, each_line, nullable, place, shown};
+use super::document::{self, Object, broken, each_line, nullable, place, pointer_part, shown};
 use super::role::SIDECAR_ENDINGS;
 use super::spec::{self, Matrix};
 use super::{Kind, Request, RunReport, Status, time};
@@ -42,7 +43,19 @@ struct RunHead {
     started: Option<String>,
     made: Made,
     provenance: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "some_sources")]
+    sources: Option<BTreeMap<EntryName, Sha256>>,
     databases: Vec<Object<Database>>,
+}
+
+/// The sources of a run that records any: older runs leave the field out, and none writes it without a source.
+fn some_sources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<EntryName, Sha256>>, D::Error> {
+    let sources = BTreeMap::deserialize(deserializer)?;
+    if sources.is_empty() {
+        Err(serde::de::Error::custom("a run that records sources has at least one"))
+    } else {
+        Ok(Some(sources))
+    }
 }
 
 #[derive(Deserialize)]
@@ -130,45 +143,66 @@ pub(super) fn load(inventory: &Inventory, request: &Request<'_>, limits: &Limits
         run.check.account(&DOCUMENTS, |rest| run.reported.contains(rest), &mut findings);
     }
     let checked = run.check.finish(&results, is_whole, &mut findings);
-    Ok(report(inventory, request, head, spec, checked, findings))
+    report(inventory, request, limits, Gathered { file, head, spec, checked, findings })
+}
+
+/// What reading leaves for the report.
+struct Gathered {
+    file: String,
+    head: Option<RunHead>,
+    spec: Option<String>,
+    checked: check::Checked,
+    findings: Findings,
 }
 
 fn report(
     inventory: &Inventory,
     request: &Request<'_>,
-    head: Option<RunHead>,
-    spec: Option<String>,
-    checked: check::Checked,
-    findings: Findings,
-) -> RunReport {
+    limits: &Limits,
+    gathered: Gathered,
+) -> Result<RunReport, Error> {
+    let Gathered { file, head, spec, mut checked, mut findings } = gathered;
     let made_data = head.as_ref().is_some_and(|head| head.made == Made::MadeData);
-    let mut companions: Vec<String> = spec.iter().cloned().collect();
-    companions.extend(spec.as_deref().and_then(|spec| check::protocol_beside(inventory, spec)));
-    companions.sort();
-    companions.dedup();
-    let mut assertions = check::assertions(request, made_data, &checked);
     let provenance = head.as_ref().map(|head| &head.provenance);
+    let source_head = provenance.and_then(|provenance| provenance.get("source_head")).cloned();
+    let listed = head.as_ref().and_then(|head| head.sources.as_ref()).into_iter().flatten();
+    let sources = listed.map(|(path, sha256)| (path.to_string(), *sha256)).collect();
+    let recorded = Recorded {
+        head: source_head.as_deref(),
+        sources: &sources,
+        at: (&file, None, "/sources"),
+        spec: spec.as_deref(),
+        made_data,
+    };
+    let bound = binding::bind(inventory, request, &recorded, limits, &mut findings)?;
+    let companions = check::companions(inventory, spec.as_deref(), &bound);
+    checked.take(&bound.snapshots);
+    let Bound { binding, snapshots, absent, assertions: more } = bound;
+    let mut assertions = check::assertions(request, made_data, &checked);
     let stated = provenance.into_iter().flatten();
     assertions.extend(stated.map(|(key, value)| format!("the run says {}: {}", shown(key), shown(value))));
-    RunReport {
+    assertions.extend(more);
+    Ok(RunReport {
         path: request.run.to_owned(),
         kind: Kind::Own,
         id: check::id(request),
         made_data,
-        source_head: provenance.and_then(|provenance| provenance.get("source_head")).cloned(),
+        source_head,
         project: head.as_ref().map(|head| head.project.clone()),
         created: head.and_then(|head| head.started).filter(|started| time::is_utc_second(started)),
         spec,
         companions,
-        source_snapshots: Vec::new(),
-        sources_absent: Vec::new(),
+        source_snapshots: snapshots.into_iter().map(|found| found.document).collect(),
+        sources,
+        sources_absent: absent,
+        binding,
         cases: checked.cases,
         absent: checked.absent,
         undisclosed: checked.undisclosed,
         not_recheckable: checked.not_recheckable,
         assertions,
         findings,
-    }
+    })
 }
 
 fn check_head(head: &RunHead, request: &Request<'_>, file: &str, findings: &mut Findings) {
@@ -230,6 +264,12 @@ fn check_matrix(
     findings: &mut Findings,
 ) {
     let Object(recorded) = &head.matrix;
+    let listed = head.sources.iter().flatten().find(|(path, _)| path.as_str() == spec);
+    if let Some((_, listed)) = listed.filter(|(_, listed)| **listed != recorded.sha256) {
+        let what = "the run records two digests of its matrix";
+        let pointer = format!("/sources/{}", pointer_part(spec));
+        findings.push(check::unequal(file, None, &pointer, what, [&listed.to_string(), &recorded.sha256.to_string()]));
+    }
     let at = place(file, None, "/matrix/sha256");
     check::same_spec(inventory, request, spec, recorded.sha256, at, findings);
     let name = matrix.and_then(|matrix| matrix.name.as_deref());
@@ -283,7 +323,7 @@ impl<'a> Run<'a> {
         self.check.result(&facts, &place(results, Some(line), ""), "/case", findings);
         let folder = format!("cases/{}", record.case);
         for (path, recorded) in &record.artifacts {
-            let pointer = format!("/artifacts/{}", path.replace('~', "~0").replace('/', "~1"));
+            let pointer = format!("/artifacts/{}", pointer_part(path));
             let fault = match EntryName::new(path) {
                 Err(fault) => Some(fault.reason),
                 Ok(name) if name.below(&folder).is_none() => Some("lies outside its case's folder".to_owned()),

@@ -5,6 +5,8 @@
 #![expect(clippy::disallowed_methods, reason = "the tests start the built program")]
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't make its input fails")]
 
+pub(crate) mod snapshot;
+
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
 use std::io::Write as _;
@@ -180,7 +182,7 @@ pub(crate) fn attempt() -> Tree {
     tree.put("docs/PROTOCOL.md", "what is tested\n");
     let sources = json!({
         "docs/matrix-spec.json": tree.sha256("docs/matrix-spec.json"),
-        "reference/backend.py": Sha256::of(b"backend").to_string(),
+        "reference/backend.py": Sha256::of(snapshot::BACKEND).to_string(),
     });
     let provenance = json!({"python": "3.13", "source_head": HEAD, "source_hashes": sources});
     tree.put_in_run("provenance.json", provenance.to_string());
@@ -503,7 +505,9 @@ pub(crate) fn listing(root: &Path) -> Vec<String> {
 #[test]
 fn what_is_made_here_is_without_fault() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, tree) in [("own", own_run()), ("historical", attempt())] {
+    for (name, mut tree) in [("own", own_run()), ("historical", attempt())] {
+        let [document, archive] = snapshot::bind(&mut tree, |members| assert_eq!(members.len(), 2));
+        assert!(tree.files.contains_key(&document) && tree.files.contains_key(&archive));
         let root = folder.path().join(name);
         tree.write(&root);
         assert_eq!(Tree::read(&root).files, tree.files);
