@@ -4,6 +4,8 @@
 //! it reads the environment; the exit code is the worst of all that was asked for, by [`Outcome::worst`].
 
 mod explain;
+#[cfg(feature = "export")]
+mod export;
 mod freeze;
 mod list;
 mod outcome;
@@ -37,6 +39,9 @@ enum Command {
     VerifyExport(verify_export::Arguments),
     /// Freeze a run's folder into an archive and a receipt
     Freeze(freeze::Arguments),
+    /// Export a clean commit as a release and a receipt
+    #[cfg(feature = "export")]
+    Export(export::Arguments),
     /// Say what a finding code means and what to do about it
     Explain(explain::Arguments),
     /// Print a completion script for a shell
@@ -87,6 +92,8 @@ pub fn run_with(
         Command::List(arguments) => list::run(&arguments, &mut buffered),
         Command::VerifyExport(arguments) => verify_export::run(&arguments, &mut buffered),
         Command::Freeze(arguments) => freeze::run(&arguments, &mut buffered),
+        #[cfg(feature = "export")]
+        Command::Export(arguments) => export::run(&arguments, &mut buffered),
         Command::Explain(arguments) => explain::run(&arguments, &mut buffered, err),
         Command::Completions { shell } => completions(shell, &mut buffered),
     };

@@ -240,4 +240,18 @@ pub enum Code {
     SnapshotSources,
     /// A source in a snapshot has the recorded SHA-256.
     SnapshotChanged,
+    /// Working tree and index are the commit, byte by byte.
+    ExportDirty,
+    /// A release holds no symbolic link.
+    ExportLink,
+    /// A release holds no submodule.
+    ExportSubmodule,
+    /// Every run of the commit is retained, or the rules say that it isn't.
+    ExportRun,
+    /// The evidence that a run names is committed.
+    ExportUntracked,
+    /// A file that came redacted into the repository is still the recorded derivative.
+    ExportDerivative,
+    /// The sources of a run can be taken from the commit that it names.
+    ExportSnapshot,
 }

@@ -47,9 +47,9 @@ fn shapes(string: &[u8]) -> Vec<Vec<u8>> {
         shapes.push(escaped);
     }
     if string.len() >= MIN_ENCODED {
-        let hex: String = string.iter().map(|byte| format!("{byte:02x}")).collect();
-        shapes.push(hex.to_ascii_uppercase().into_bytes());
-        shapes.push(hex.into_bytes());
+        let hex: Vec<u8> = string.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+        shapes.push(hex.to_ascii_uppercase());
+        shapes.push(hex);
         shapes.extend((0..3).flat_map(|before| in_base64(string, before)));
     }
     shapes.retain(|shape| !shape.is_empty());
@@ -67,7 +67,8 @@ fn in_json(text: &str) -> Vec<Vec<u8>> {
                 c if c.is_ascii() || !ascii => out.push(c),
                 c => {
                     let mut units = [0; 2];
-                    c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+                    let codes = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+                    out.extend(codes);
                 }
             }
         }
@@ -115,8 +116,8 @@ mod tests {
             assert!(finds(private, text.as_bytes()));
             assert!(finds(private, STANDARD.encode(&text).as_bytes()), "{around}");
             assert!(finds(private, URL_SAFE.encode(&text).as_bytes()), "{around}");
-            let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-            assert!(finds(private, hex.as_bytes()) && finds(private, hex.to_uppercase().as_bytes()));
+            let hex: Vec<u8> = text.bytes().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+            assert!(finds(private, &hex) && finds(private, &hex.to_ascii_uppercase()));
             let units: Vec<u16> = text.encode_utf16().collect();
             assert!(finds(private, &units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<_>>()));
             assert!(finds(private, &units.iter().flat_map(|unit| unit.to_be_bytes()).collect::<Vec<_>>()));

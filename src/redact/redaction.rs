@@ -53,8 +53,8 @@ impl Redactor {
     ///
     /// # Errors
     /// A finding where the content is no text, or where a pattern matches what is left.
-    pub fn apply(&self, path: &str, content: Vec<u8>) -> Result<Applied, Finding> {
-        let refused = |message: String| Finding::new(Code::ExportRedaction, Place::entry(path), message);
+    pub fn apply(&self, path: &str, content: Vec<u8>) -> Result<Applied, Box<Finding>> {
+        let refused = |message: String| Box::new(Finding::new(Code::ExportRedaction, Place::entry(path), message));
         if content.contains(&0) {
             let message = format!("\"{path}\" is no text (it holds a NUL byte), and only text is redacted");
             return Err(refused(message));

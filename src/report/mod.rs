@@ -3,6 +3,8 @@
 //! Refuses to decide anything and to print: it writes to the stream it is given. Invariant: JSON is one line an object,
 //! complete on failure as on success, with the same bytes for the same input; text shows no foreign control character.
 
+#[cfg(feature = "export")]
+mod exporting;
 mod freezing;
 mod line;
 mod listing;
@@ -15,6 +17,8 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::finding::{Finding, Findings, Severity};
 
+#[cfg(feature = "export")]
+pub use exporting::Exporting;
 pub use freezing::Freezing;
 pub use listing::{Listing, ListingEntry};
 pub use verification::Verification;

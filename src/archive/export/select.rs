@@ -1,0 +1,155 @@
+//! Owns choosing what of a commit goes into a release.
+//!
+//! Refuses links, submodules, names that aren't portable, and names that may hold credentials or what a machine leaves
+//! behind. Invariant: every entry of the commit is a file of the release, is left out with a reason, or is told as a
+//! finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Code, Finding, Findings, Place};
+use crate::git::{Difference, Entry, How, Kind};
+use crate::manifest::MANIFEST;
+use crate::name::{self, EntryName};
+use crate::redact::{Allowed, Rules, is_name_rule, refused};
+
+/// Why a manifest that is tracked isn't in the release.
+const SUPERSEDED: &str = "superseded by the manifest of this release";
+
+/// What of a commit goes into a release.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    /// The files, with whether they may be executed.
+    pub(super) files: BTreeMap<EntryName, bool>,
+    /// What is left out, with the reason.
+    pub(super) omitted: BTreeMap<EntryName, String>,
+    /// The commit has a manifest of an earlier release, which may tell of redactions.
+    pub(super) tracked_manifest: bool,
+    /// Places of the allowances for names that were needed.
+    allowed: BTreeSet<usize>,
+}
+
+/// Chooses. Omissions that match nothing are told.
+pub(super) fn select(entries: &[Entry], rules: &Rules, findings: &mut Findings) -> Selection {
+    let mut selection = Selection::default();
+    let mut used = BTreeSet::new();
+    for entry in entries {
+        let shown = entry.shown();
+        let name = std::str::from_utf8(&entry.path).ok().map(EntryName::new);
+        let omission = std::str::from_utf8(&entry.path).ok().and_then(|path| rules.omission(path));
+        if let Some((index, _)) = omission {
+            used.insert(index);
+        }
+        let name = match name {
+            Some(Ok(name)) => name,
+            Some(Err(fault)) => {
+                findings.push(unportable(fault.code, &shown, &fault.reason));
+                continue;
+            }
+            None => {
+                findings.push(unportable(Code::NameEncoding, &shown, "is not UTF-8"));
+                continue;
+            }
+        };
+        if let Some((_, omission)) = omission {
+            selection.omitted.insert(name, omission.reason.clone());
+        } else {
+            selection.take(name, entry.kind, rules, findings);
+        }
+    }
+    clashes(&selection, findings);
+    idle(&selection, &used, rules, findings);
+    selection
+}
+
+/// Omissions and allowances of names that apply to nothing.
+fn idle(selection: &Selection, used: &BTreeSet<usize>, rules: &Rules, findings: &mut Findings) {
+    for (index, omission) in
+        rules.omissions.iter().enumerate().filter(|(index, omission)| !omission.optional && !used.contains(index))
+    {
+        let message = format!("the omission of \"{}\" matches no file of the commit", omission.files.as_str());
+        findings.push(Finding::new(Code::ExportOmission, rule(format!("/omissions/{index}/files")), message));
+    }
+    for (index, allowed) in rules.allowed.iter().enumerate() {
+        if is_name_rule(&allowed.rule) && !selection.allowed.contains(&index) {
+            findings.push(not_needed(index, allowed));
+        }
+    }
+}
+
+/// An allowance that applies to nothing.
+pub(super) fn not_needed(index: usize, allowed: &Allowed) -> Finding {
+    let message = format!("no file \"{}\" needs to be allowed by the rule {}", allowed.files.as_str(), allowed.rule);
+    Finding::new(Code::ExportOmission, rule(format!("/allowed/{index}")), message)
+}
+
+/// A place in the rules.
+pub(super) fn rule(pointer: String) -> Place {
+    Place::entry(super::RULES).pointer(pointer)
+}
+
+fn unportable(code: Code, shown: &str, reason: &str) -> Finding {
+    Finding::new(code, Place::entry(shown), format!("\"{shown}\" has a name that {reason}"))
+}
+
+impl Selection {
+    /// The paths to be read: the files, and a manifest that is there.
+    pub(super) fn parts(&self) -> Vec<String> {
+        let manifest = self.tracked_manifest.then(|| MANIFEST.to_owned());
+        self.files.keys().map(ToString::to_string).chain(manifest).collect()
+    }
+
+    /// Leaves out what isn't there to be read. Each was told.
+    pub(super) fn without(&mut self, differences: &[Difference]) {
+        for Difference { path, how } in differences {
+            let Ok(path) = std::str::from_utf8(path) else { continue };
+            let is_there = match how {
+                How::Missing | How::OtherKind => false,
+                How::LineEnds | How::LargeFile | How::Content | How::Mode | How::Staged => true,
+            };
+            if !is_there {
+                self.files.retain(|name, _| name.as_str() != path);
+                self.tracked_manifest &= path != MANIFEST;
+            }
+        }
+    }
+
+    fn take(&mut self, name: EntryName, kind: Kind, rules: &Rules, findings: &mut Findings) {
+        let path = name.as_str();
+        if let Some(refusal) = refused(path) {
+            let Some(index) = rules.allowance(path, refusal.rule) else {
+                let message = format!("\"{path}\" is not for a release: {} ({})", refusal.what, refusal.rule);
+                findings.push(Finding::new(Code::ExportName, Place::entry(path), message));
+                return;
+            };
+            self.allowed.insert(index);
+        }
+        match kind {
+            Kind::File { .. } if path == MANIFEST => {
+                self.omitted.insert(name, SUPERSEDED.to_owned());
+                self.tracked_manifest = true;
+            }
+            Kind::File { executable } => {
+                self.files.insert(name, executable);
+            }
+            Kind::Link => {
+                let message = format!("\"{path}\" is a symbolic link, which a release can't hold");
+                findings.push(Finding::new(Code::ExportLink, Place::entry(path), message));
+            }
+            Kind::Submodule => {
+                let message = format!("\"{path}\" is a submodule, whose files are not in the commit");
+                findings.push(Finding::new(Code::ExportSubmodule, Place::entry(path), message));
+            }
+        }
+    }
+}
+
+/// Names that can't stand beside the manifest. Those that can't stand beside each other the tree tells.
+fn clashes(selection: &Selection, findings: &mut Findings) {
+    let Ok(manifest) = EntryName::new(MANIFEST) else { return };
+    let names: Vec<&EntryName> = std::iter::once(&manifest).chain(selection.files.keys()).collect();
+    let found = name::clashes(names.iter().map(|name| (*name, false)));
+    for clash in found.iter().filter(|clash| clash.other == MANIFEST) {
+        let Some(name) = names.get(clash.index) else { continue };
+        findings.push(Finding::new(clash.code, Place::entry(name.as_str()), clash.message(name)));
+    }
+}
