@@ -168,6 +168,11 @@ fn ends_and_padding_are_exact() {
         ("no whole block", odd, 2049),
         ("a file behind the end", late, 1024),
         ("one block of zeros between files", [file("a"), vec![0; 512], file("b"), END.to_vec()].concat(), 1024),
+        (
+            "one block of zeros, then an empty file",
+            [file("a"), vec![0; 512], block("b", b'0', 0, |_| ()), END.to_vec()].concat(),
+            1024,
+        ),
         ("bytes behind a content", padded, 513),
         ("another checksum", summed, 0),
         (
