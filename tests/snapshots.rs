@@ -198,9 +198,26 @@ fn a_document_is_exact_and_agrees_with_its_run() {
     };
     assert_eq!(found(Kind::Own, spaced), ["run-record"]);
     assert_eq!(found(Kind::Historical, spaced), [""; 0]);
-    // A run that has no snapshot but another's is not bound by it.
-    let others = |d: &mut Value| d["attempt_relative_path"] = json!("matrices/small/runs/r2");
-    assert_eq!(edited(Kind::Own, others), [""; 0]);
+}
+
+#[test]
+fn a_run_is_not_bound_by_the_snapshot_of_another() {
+    // The historical form's path may start elsewhere, but ends in the attempt's name.
+    for (kind, path, is_open) in [
+        (Kind::Own, "matrices/small/runs/r1", false),
+        (Kind::Own, "matrices/small/runs/r2", true),
+        (Kind::Own, "matrices/other/runs/r1", true),
+        (Kind::Historical, "raw/attempt-20260922T220129Z-1790114489061895000", false),
+        (Kind::Historical, "raw/attempt-20260922T220129Z-1790114489061895001", true),
+    ] {
+        let open = held(kind, |tree| {
+            let [document, _] = bind(tree);
+            tree.edit(&document, |document| document["attempt_relative_path"] = json!(path));
+            let value: Value = serde_json::from_slice(&tree.files[&document].0).unwrap();
+            tree.put(&document, exhibit::json::canonical(&value).unwrap());
+        });
+        assert_eq!(open.len(), usize::from(is_open), "{path}: {open:?}");
+    }
 }
 
 #[test]
