@@ -16,6 +16,7 @@ use exhibit::manifest::Receipt;
 use exhibit::name::{EntryName, collision_key, escape, lookalike_key};
 use exhibit::policy::Policy;
 use exhibit::run;
+use exhibit::run::snapshot::{Stop, Tarball};
 use exhibit::tree::Inventory;
 use exhibit::zip::{Archive, Method};
 
@@ -201,4 +202,40 @@ pub(crate) fn document(bytes: &[u8]) {
         let again = receipt.to_bytes().unwrap();
         assert_eq!(Receipt::read(path, &again, &limits()).unwrap(), receipt);
     }
+}
+
+/// Reads the bytes as a source snapshot's archive, and once more as the tar in one. What is accepted, an independent
+/// reader reads alike.
+pub(crate) fn snapshot_tar(bytes: &[u8]) {
+    snapshot_gzip(bytes);
+    let mut gzip = flate2::GzBuilder::new().write(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    snapshot_gzip(&gzip.finish().unwrap());
+}
+
+fn snapshot_gzip(bytes: &[u8]) {
+    let mut tarball = Tarball::new(bytes, bytes.len() as u64, &limits());
+    let mut seen: Vec<(String, u64, Sha256)> = Vec::new();
+    loop {
+        match tarball.next_member() {
+            Ok(Some(member)) => seen.push((member.name.to_string(), member.size, member.sha256)),
+            Ok(None) => break,
+            Err(Stop::Fault(fault)) => return assert!(!fault.message.is_empty(), "a fault without words"),
+            Err(Stop::Io(error)) => panic!("bytes in memory can't be read: {error}"),
+        }
+    }
+    let mut other = tar::Archive::new(flate2::read::GzDecoder::new(bytes));
+    let mut read = Vec::new();
+    for entry in other.entries().unwrap() {
+        let mut entry = entry.expect("what is accepted, tar reads");
+        if entry.header().entry_type().is_pax_global_extensions() {
+            continue;
+        }
+        assert!(entry.header().entry_type().is_file(), "tar reads something that is no file");
+        let name = String::from_utf8(entry.path_bytes().into_owned()).unwrap();
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        read.push((name, content.len() as u64, Sha256::of(&content)));
+    }
+    assert_eq!(read, seen, "tar reads something else");
 }

@@ -123,6 +123,21 @@ fn run_1_result_1_and_matrix_1_are_read() {
 }
 
 #[test]
+fn source_snapshot_1_is_read() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let out = folder.path().to_str().expect("the folder's name is UTF-8");
+    let (frozen, code) = report(&["freeze", &format!("exhibit-source-snapshot-1/{RUN}"), "-o", out]);
+    assert_eq!((&frozen["outcome"], code), (&"frozen".into(), Some(0)), "{frozen}");
+    let archive = frozen["written"]["archive"].as_str().expect("an archive was written");
+    let (verified, code) = report(&["verify-export", archive]);
+    let open = verified["runs"][0]["not_judged"].as_array().map(Vec::len);
+    assert_eq!((open, code), (Some(1), Some(3)), "the replay alone is open: {verified}");
+    follows("exhibit-run-1.json", &bytes(&format!("exhibit-source-snapshot-1/{RUN}/run.json")));
+    let document = "matrices/small/source-snapshots/r1-71e08e7eb0673c3902205456d815c29a749843ec.json";
+    follows("exhibit-source-snapshot-1.json", &bytes(&format!("exhibit-source-snapshot-1/{document}")));
+}
+
+#[test]
 fn newer_formats_are_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let out = folder.path().to_str().expect("the folder's name is UTF-8");
@@ -133,6 +148,7 @@ fn newer_formats_are_refused() {
         ("exhibit-policy/2", vec!["verify-export", manifest, "--policy", "exhibit-policy-2.json"]),
         ("exhibit-receipt/2", vec!["verify-export", manifest, "--receipt", "exhibit-receipt-2.json"]),
         ("exhibit-run/2", vec!["freeze", &run("exhibit-run-2"), "-o", out]),
+        ("exhibit-source-snapshot/2", vec!["freeze", &run("exhibit-source-snapshot-2"), "-o", out]),
         ("exhibit-matrix/2", vec!["freeze", &run("exhibit-matrix-2"), "-o", out]),
     ] {
         let (report, code) = report(&arguments);

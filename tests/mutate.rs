@@ -265,3 +265,33 @@ fn mutants_of_results() {
 fn mutants_of_document() {
     run("document", |_| None, parsers::document);
 }
+
+/// A tar of a seed with some bytes changed, most of them in its headers, whose checksums hold all the same.
+fn changed_tar(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut tar = random.pick(seeds).clone();
+    for _ in 0..=random.below(3) {
+        let blocks = tar.len() / 512;
+        let at = 512 * random.below(blocks) + random.below(512);
+        let any = random.byte();
+        tar[at] = *random.pick(&[0, b'0', b'7', b'x', b'g', b'L', b'/', b'.', b' ', 0x80, 0xFF, any]);
+    }
+    for block in tar.chunks_exact_mut(512).filter(|block| block[257..].starts_with(b"ustar") || random.below(8) == 0) {
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+    tar
+}
+
+#[test]
+#[ignore = "runs for as long as it is told"]
+fn mutants_of_snapshot_tar() {
+    let plain = |stored: &Vec<u8>| {
+        let mut tar = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&stored[..]), &mut tar).unwrap();
+        tar
+    };
+    let tars: Vec<Vec<u8>> = seeds("snapshot_tar").iter().map(plain).collect();
+    let generate = |random: &mut Random| (random.below(8) > 0).then(|| changed_tar(random, &tars));
+    run("snapshot_tar", generate, parsers::snapshot_tar);
+}

@@ -78,7 +78,9 @@ pub(crate) fn put(tree: &mut Tree, archive: &[u8]) -> [String; 2] {
     if is_own {
         document["format"] = json!("exhibit-source-snapshot/1");
     }
-    let stem = format!("docs/source-snapshots/final-{HEAD}");
+    // In a folder above the run, where freezing looks for it.
+    let above = tree.spec.rsplit_once('/').unwrap().0;
+    let stem = format!("{above}/source-snapshots/final-{HEAD}");
     let paths = [format!("{stem}.json"), format!("{stem}.tar.gz")];
     tree.put(&paths[0], exhibit::json::canonical(&document).unwrap());
     tree.put(&paths[1], archive);

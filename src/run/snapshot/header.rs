@@ -26,10 +26,10 @@ const MAJOR: Field = (329, 8);
 const MINOR: Field = (337, 8);
 const PREFIX: Field = (345, 155);
 const PADDING: Field = (500, 12);
-/// What GNU keeps where POSIX has the prefix: more times, and parts of sparse files.
-const GNU_MORE: Field = (345, 167);
-/// All that the oldest form doesn't have.
-const AFTER_OLD: Field = (257, 255);
+/// Where POSIX has the prefix, GNU more times and parts of sparse files, and the oldest form nothing.
+const BEHIND_DEVICES: Field = (345, 167);
+/// What the oldest form doesn't have before the device numbers, which GNU tar writes there too.
+const AFTER_OLD: Field = (257, 72);
 
 /// Which form a header has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +90,10 @@ impl Header {
         if !is_zero(get(block, LINK)) {
             return Err("names a link's target and is no link".to_owned());
         }
-        if form != Form::Old {
-            let texts = [OWNER, GROUP].into_iter().all(|field| text(get(block, field)).is_some());
-            let devices = [MAJOR, MINOR].into_iter().all(|field| is_no_device(get(block, field)));
-            if !texts || !devices {
-                return Err("has an owner's name or a device number with more bytes than it may have".to_owned());
-            }
+        let texts = [OWNER, GROUP].into_iter().all(|field| text(get(block, field)).is_some());
+        let devices = [MAJOR, MINOR].into_iter().all(|field| is_no_device(get(block, field)));
+        if !texts || !devices {
+            return Err("has an owner's name or a device number with more bytes than it may have".to_owned());
         }
         Ok(Self { kind, form, size, name })
     }
@@ -116,9 +114,9 @@ fn form(block: &[u8; BLOCK]) -> Result<Form, String> {
     match get(block, MAGIC) {
         b"ustar\x0000" if is_zero(get(block, PADDING)) => Ok(Form::Posix),
         b"ustar\x0000" => Err("has bytes behind the prefix, which only some readers take for fields".to_owned()),
-        b"ustar  \0" if is_zero(get(block, GNU_MORE)) => Ok(Form::Gnu),
+        b"ustar  \0" if is_zero(get(block, BEHIND_DEVICES)) => Ok(Form::Gnu),
         b"ustar  \0" => Err("has GNU's further fields, which other readers take for a prefix of the name".to_owned()),
-        _ if is_zero(get(block, AFTER_OLD)) => Ok(Form::Old),
+        _ if is_zero(get(block, AFTER_OLD)) && is_zero(get(block, BEHIND_DEVICES)) => Ok(Form::Old),
         _ => Err("has no form that is known (POSIX ustar, GNU)".to_owned()),
     }
 }

@@ -114,6 +114,14 @@ fn ordinary_tars_are_read() {
         ("a whole block", tar(&[with(block("a", b'0', 512, |_| ()), &[7; 512])]), vec!["a"]),
         ("an old type", tar(&[with(block("a", 0, 1, |_| ()), b"x")]), vec!["a"]),
         ("the oldest form", tar(&[one("a", old)]), vec!["a"]),
+        (
+            "the oldest form as GNU tar writes it",
+            tar(&[one("a", |block| {
+                old(block);
+                block[329..345].copy_from_slice(b"0000000\x000000000\0");
+            })]),
+            vec!["a"],
+        ),
         ("GNU's form", tar(&[one("a", gnu)]), vec!["a"]),
         ("a prefix", tar(&[one("b", set(345, b"a"))]), vec!["a/b"]),
         ("a name of 100 bytes", tar(&[one(&"a".repeat(100), |_| ())]), vec![&deep[..100]]),
@@ -160,6 +168,11 @@ fn ends_and_padding_are_exact() {
         ("no whole block", odd, 2049),
         ("a file behind the end", late, 1024),
         ("one block of zeros between files", [file("a"), vec![0; 512], file("b"), END.to_vec()].concat(), 1024),
+        (
+            "one block of zeros, then an empty file",
+            [file("a"), vec![0; 512], block("b", b'0', 0, |_| ()), END.to_vec()].concat(),
+            1024,
+        ),
         ("bytes behind a content", padded, 513),
         ("another checksum", summed, 0),
         (
