@@ -71,7 +71,7 @@ impl Default for Limits {
             max_line: 16 << 20,
             max_depth: 64,
             max_text: 16 << 20,
-            max_text_lines: 100_000,
+            max_text_lines: 250_000,
             max_shown_lines: 1000,
             max_shown_lines_in_all: 10_000,
             max_shown_line: 400,

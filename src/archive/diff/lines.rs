@@ -3,7 +3,7 @@
 //! Refuses to call a content text that isn't UTF-8, holds a NUL or is over the bounds. Invariant: the lines shown are a
 //! prefix of all hunks; where it is the whole, applying them to the one text gives the other, byte for byte.
 
-use imara_diff::{Algorithm, Diff, InternedInput};
+use gix_imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::limits::Limits;
 
@@ -110,8 +110,8 @@ struct Change {
     b: (usize, usize),
 }
 
-impl From<imara_diff::Hunk> for Change {
-    fn from(hunk: imara_diff::Hunk) -> Self {
+impl From<gix_imara_diff::Hunk> for Change {
+    fn from(hunk: gix_imara_diff::Hunk) -> Self {
         let range = |range: std::ops::Range<u32>| (range.start as usize, range.end as usize);
         Self { a: range(hunk.before), b: range(hunk.after) }
     }
