@@ -92,11 +92,10 @@ fn write(inventory: &Inventory, to: &Path, out: &Path, progress: Progress<'_>) -
         .map_err(Error::io("set the mode of", temporary.path()))
         .and_then(|()| unpack(inventory, &root, progress))
         .and_then(|()| place(&root, to));
-    // Its own failure is the lesser one, and told only where there is no other.
-    let closed = temporary.close().map_err(Error::io("remove what is left in", out));
+    // Gone before the output folder that was made for it.
+    drop(temporary);
     unpacked?;
     made.keep();
-    closed?;
     let bytes = inventory.files().map(|(file, _)| file.size).sum();
     Ok(Unpacked { path: to.to_path_buf(), files: inventory.files().count() as u64, bytes })
 }
@@ -108,12 +107,18 @@ impl MadeFolders {
     /// Makes a folder with those above it, as far as they aren't there.
     fn make(path: &Path) -> Result<Self, Error> {
         let missing = |above: &&Path| !above.as_os_str().is_empty() && above.symlink_metadata().is_err();
+        // Without a dot at the end, which no folder can be made by.
+        let path: PathBuf = path.components().collect();
         let mut folders: Vec<&Path> = path.ancestors().take_while(missing).collect();
         folders.reverse();
         let mut made = Self(Vec::new());
         for folder in folders {
-            std::fs::create_dir(folder).map_err(Error::io("create", folder))?;
-            made.0.push(folder.to_path_buf());
+            match std::fs::create_dir(folder) {
+                Ok(()) => made.0.push(folder.to_path_buf()),
+                // Another process was faster.
+                Err(_) if folder.is_dir() => {}
+                Err(error) => return Err(Error::io("create", folder)(error)),
+            }
         }
         Ok(made)
     }
@@ -244,7 +249,7 @@ mod tests {
     #[test]
     fn folders_that_were_made_are_removed_unless_they_are_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("a/b/c");
+        let deep = folder.path().join("a/b/../b/c/.");
         drop(MadeFolders::make(&deep).unwrap());
         assert!(!folder.path().join("a").exists());
         MadeFolders::make(&deep).unwrap().keep();
