@@ -46,6 +46,19 @@ pub struct Limits {
     pub max_depth: usize,
     /// Bytes of one extended header of a tar: the longest name fits it many times over, and all of it is kept.
     pub max_extended: u64,
+    /// Bytes of a text that is compared by lines: both texts are held whole. Logs and sources stay below it.
+    pub max_text: u64,
+    /// Lines of such a text. Between lines that repeat without order, finding few changes takes more than linear time:
+    /// seconds for so many.
+    pub max_text_lines: usize,
+    /// Lines shown of one file's difference. A person reads no more; a program that wants all extracts both files.
+    pub max_shown_lines: usize,
+    /// Lines shown of all differences between two trees. What is shown is held in memory.
+    pub max_shown_lines_in_all: usize,
+    /// Bytes shown of one line. Minified text has lines of megabytes.
+    pub max_shown_line: usize,
+    /// Files and fields that a difference names in text; JSON has them all.
+    pub max_shown_files: usize,
     /// Findings kept; further ones are counted. Nobody reads more, and a hostile file could make billions.
     pub max_findings: usize,
 }
@@ -67,6 +80,12 @@ impl Default for Limits {
             max_line: 16 << 20,
             max_depth: 64,
             max_extended: 64 << 10,
+            max_text: 16 << 20,
+            max_text_lines: 250_000,
+            max_shown_lines: 1000,
+            max_shown_lines_in_all: 10_000,
+            max_shown_line: 400,
+            max_shown_files: 1000,
             max_findings: 1000,
         }
     }

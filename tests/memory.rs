@@ -1,4 +1,5 @@
-//! Holds the bound on memory: 64 MiB, 1 MiB a core, 512 bytes an entry, whatever is verified.
+//! Holds the bound on memory: 64 MiB, 1 MiB a core, 512 bytes an entry, whatever is verified,
+//! unpacked or shown; twice that for two trees that are compared.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "the test measures the built program")]
 
 #[path = "../benches/made/mod.rs"]
@@ -12,13 +13,9 @@ use std::process::Command;
 /// A program that tells the peak memory of another (Debian: `time`).
 const TIME: &str = "/usr/bin/time";
 
-/// Peak memory in KiB of verifying an archive, which must hold.
-fn peak(path: &Path) -> u64 {
-    let output = Command::new(TIME)
-        .args(["-f", "%M", env!("CARGO_BIN_EXE_exhibit"), "verify-export", "--inventory-only"])
-        .arg(path)
-        .output()
-        .unwrap();
+/// Peak memory in KiB of a command on archives, which must hold.
+fn peak(arguments: &[&str]) -> u64 {
+    let output = Command::new(TIME).args(["-f", "%M", env!("CARGO_BIN_EXE_exhibit")]).args(arguments).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     stderr.trim().parse().unwrap()
@@ -40,7 +37,19 @@ fn memory_stays_within_its_bound() {
         let stream = BufWriter::new(std::fs::File::create(&path).unwrap());
         made::release(stream, count, name, |_| content, |_, _| ());
         let bound = 64 * 1024 + cores * 1024 + count / 2;
-        let found = peak(&path);
-        assert!(found < bound as u64, "{what}: {found} KiB, the bound is {bound}");
+        let (path, out) = (path.to_str().unwrap(), folder.path().join("out"));
+        let first = name(0);
+        for (trees, command) in [
+            (1, &["verify-export", "--inventory-only", path][..]),
+            (1, &["extract", "-o", out.to_str().unwrap(), path]),
+            (1, &["show", path, &first]),
+            (2, &["diff", path, path]),
+        ] {
+            let found = peak(command);
+            assert!(
+                found < trees * bound as u64,
+                "{what}, {command:?}: {found} KiB, the bound is {trees} times {bound}"
+            );
+        }
     }
 }

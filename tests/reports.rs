@@ -53,6 +53,27 @@ const FREEZINGS: &[Row] = &[
     (&["freeze", "no-such-run"], 2, &["could_not_freeze"]),
 ];
 
+const EXTRACTIONS: &[Row] = &[
+    (&["extract", ARCHIVE], 0, &["extracted"]),
+    (&["extract", ARCHIVE, "--receipt", RECEIPT], 0, &["extracted"]),
+    (&["extract", ARCHIVE, "--receipt", OTHER], 1, &["refused"]),
+    (&["extract", "refused.zip"], 1, &["refused"]),
+    (&["extract", "loose.zip"], 2, &["could_not_extract"]),
+    (&["extract", "changed"], 2, &["could_not_extract"]),
+    (&["extract", "notes.txt"], 2, &["could_not_extract"]),
+];
+
+const DIFFERENCES: &[Row] = &[
+    (&["diff", ARCHIVE, ARCHIVE], 0, &["same"]),
+    (&["diff", "sound.zip", ARCHIVE], 1, &["different"]),
+    (&["diff", "no-runs", "changed"], 1, &["different"]),
+    (&["diff", "no-runs", "redacted"], 1, &["different"]),
+    (&["diff", "sound.zip", "appended.zip"], 1, &["findings"]),
+    (&["diff", "appended.zip", "refused.zip"], 1, &["findings"]),
+    (&["diff", "sound.zip", "notes.txt"], 2, &["could_not_compare"]),
+    (&["diff", "no-such", "sound.zip"], 2, &["could_not_compare"]),
+];
+
 /// The reports of which each command's rows must have one of: a field, and what is asked of it.
 type Kind = (&'static str, fn(&Value) -> bool);
 
@@ -82,7 +103,7 @@ fn schema(name: &str) -> jsonschema::Validator {
 fn reports((arguments, code, _): &Row) -> Vec<Value> {
     let mut all = arguments.to_vec();
     all.extend(["--format", "json"]);
-    if arguments.first() == Some(&"freeze") {
+    if matches!(arguments.first(), Some(&("freeze" | "extract"))) {
         all.extend(["--output", "out"]);
     }
     let [first, second] = [Desk::new().run(&all), Desk::new().run(&all)];
@@ -153,6 +174,29 @@ fn freezings_follow_their_schema() {
 }
 
 #[test]
+fn extractions_follow_their_schema() {
+    let kinds: &[Kind] = &[
+        ("findings", is_filled),
+        ("written", Value::is_object),
+        ("tree", Value::is_object),
+        ("packed", Value::is_object),
+    ];
+    check(EXTRACTIONS, "exhibit-extraction-1.json", "outcome", kinds);
+}
+
+#[test]
+fn differences_follow_their_schema() {
+    let kinds: &[Kind] = &[
+        ("files", is_filled),
+        ("manifest", is_filled),
+        ("same_zip", Value::is_boolean),
+        ("same_zip", Value::is_null),
+        ("error", Value::is_object),
+    ];
+    check(DIFFERENCES, "exhibit-difference-1.json", "outcome", kinds);
+}
+
+#[test]
 fn schemas_are_schemas_and_name_themselves() {
     for (file, schema) in schemas() {
         jsonschema::draft202012::meta::validate(&schema).unwrap_or_else(|fault| panic!("{file}: {fault}"));
@@ -166,10 +210,11 @@ fn schemas_are_schemas_and_name_themselves() {
 
 #[test]
 fn every_schema_has_a_fixture_or_a_report() {
-    let reports = ["exhibit-listing-1.json", "exhibit-verification-1.json", "exhibit-freezing-1.json"];
+    let reports = ["difference", "extraction", "freezing", "listing", "verification"];
+    let reports = reports.map(|name| format!("exhibit-{name}-1.json"));
     // `tests/formats.rs` reads a fixture of each.
     let fixtures = ["manifest", "matrix", "policy", "receipt", "result", "run", "source-snapshot"];
     let fixtures = fixtures.map(|name| format!("exhibit-{name}-1.json"));
-    let known: BTreeSet<String> = reports.map(str::to_owned).into_iter().chain(fixtures).collect();
+    let known: BTreeSet<String> = reports.into_iter().chain(fixtures).collect();
     assert_eq!(schemas().into_iter().map(|(file, _)| file).collect::<BTreeSet<_>>(), known);
 }

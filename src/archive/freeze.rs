@@ -209,6 +209,6 @@ impl Contents<'_> {
 }
 
 /// As git does: executable by its owner or not.
-fn mode(file: &TreeFile) -> Mode {
+pub(super) fn mode(file: &TreeFile) -> Mode {
     if file.mode.is_some_and(|mode| mode & 0o100 != 0) { Mode::Executable } else { Mode::Plain }
 }

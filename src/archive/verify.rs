@@ -95,6 +95,15 @@ impl Verification {
 /// # Errors
 /// What could not be checked: no such file, no ZIP, no manifest, an unknown format, a broken policy or receipt.
 pub fn verify(request: &Verify<'_>, limits: &Limits, progress: Progress<'_>) -> Result<Verification, Error> {
+    examine(request, limits, progress).map(|(_, verification)| verification)
+}
+
+/// As [`verify()`], and keeps the tree that was read, for who goes on with its contents.
+pub(super) fn examine(
+    request: &Verify<'_>,
+    limits: &Limits,
+    progress: Progress<'_>,
+) -> Result<(Inventory, Verification), Error> {
     // Documents that the user gives come first: nobody waits for hours to learn that one has a fault.
     let policy = request.policy.map(|path| Policy::load(path, &document(path, limits)?, limits)).transpose()?;
     let receipt = request.receipt.map(|path| Receipt::read(path, &document(path, limits)?, limits)).transpose()?;
@@ -117,7 +126,7 @@ pub fn verify(request: &Verify<'_>, limits: &Limits, progress: Progress<'_>) -> 
     if let Some(receipt) = receipt {
         check_receipt(&inventory, &receipt, limits, &mut verification)?;
     }
-    let Some(manifest) = &verification.manifest else { return Ok(verification) };
+    let Some(manifest) = &verification.manifest else { return Ok((inventory, verification)) };
     verification.assertions = manifest.assertions();
     for run in manifest.runs() {
         if run::says_made_data(&inventory, run.path.as_str(), limits)? {
@@ -128,7 +137,7 @@ pub fn verify(request: &Verify<'_>, limits: &Limits, progress: Progress<'_>) -> 
         let retained = retained(manifest, policy)?;
         check_runs(&inventory, &retained, limits, &mut verification)?;
     }
-    Ok(verification)
+    Ok((inventory, verification))
 }
 
 /// Reads a document that a person wrote.

@@ -3,13 +3,16 @@
 //! Refuses to decide: commands call the rooms below and show what they say. Invariant: only this room prints, and only
 //! it reads the environment; the exit code is the worst of all that was asked for, by [`Outcome::worst`].
 
+mod diff;
 mod explain;
 #[cfg(feature = "export")]
 mod export;
+mod extract;
 mod freeze;
 mod list;
 mod outcome;
 mod progress;
+mod show;
 mod verify_export;
 
 use std::ffi::OsString;
@@ -42,6 +45,12 @@ enum Command {
     /// Export a clean commit as a release and a receipt
     #[cfg(feature = "export")]
     Export(export::Arguments),
+    /// Verify a release's ZIP and unpack it with exact modes, all or nothing
+    Extract(extract::Arguments),
+    /// Write one verified file of a release, archive or folder to standard output
+    Show(show::Arguments),
+    /// Say what differs between two trees, in ZIPs or folders, down to lines
+    Diff(diff::Arguments),
     /// Say what a finding code means and what to do about it
     Explain(explain::Arguments),
     /// Print a completion script for a shell
@@ -94,6 +103,9 @@ pub fn run_with(
         Command::Freeze(arguments) => freeze::run(&arguments, &mut buffered),
         #[cfg(feature = "export")]
         Command::Export(arguments) => export::run(&arguments, &mut buffered),
+        Command::Extract(arguments) => extract::run(&arguments, &mut buffered),
+        Command::Show(arguments) => show::run(&arguments, &mut buffered, err),
+        Command::Diff(arguments) => diff::run(&arguments, &mut buffered),
         Command::Explain(arguments) => explain::run(&arguments, &mut buffered, err),
         Command::Completions { shell } => completions(shell, &mut buffered),
     };

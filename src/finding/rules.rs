@@ -272,7 +272,7 @@ pub static RULES: &[Rule] = &[
         "Something was removed or added. Unpack the release again."),
     error(Code::TreeMode, "tree-mode",
         "A file's mode is the recorded one (0644 or 0755).",
-        "Where an unpacking tool dropped or masked the modes, verify the ZIP itself or unpack with `umask 022` and a tool that keeps modes (unzip, bsdtar)."),
+        "Where an unpacking tool dropped or masked the modes, verify the ZIP itself, or unpack it again with `exhibit extract`, which sets them exactly."),
     error(Code::TreeChanged, "tree-changed",
         "A file stays the same while it is read.",
         "Something writes to it. Stop that and verify again."),

@@ -47,6 +47,20 @@ pub fn compare(manifest: &Manifest, inventory: &Inventory, limits: &Limits) -> F
     findings
 }
 
+/// Holds one file's content against the manifest: listed, with the listed size and digests. Its mode doesn't count, and
+/// the manifest itself is not listed.
+pub fn compare_content(manifest: &Manifest, inventory: &Inventory, name: &EntryName, limits: &Limits) -> Findings {
+    let mut findings = Findings::new(limits.max_findings);
+    let declared = manifest.declared().find(|declared| declared.path == name);
+    match (declared, inventory.file(name.as_str())) {
+        (Some(declared), Some((file, digests))) => check_content(&declared, file, digests, &mut findings),
+        (Some(declared), None) => findings.push(absent(&declared, &BTreeMap::new())),
+        (None, Some((file, digests))) if name.as_str() != MANIFEST => findings.push(extra(file, digests, None)),
+        (None, Some(_) | None) => {}
+    }
+    findings
+}
+
 fn is_unlisted(file: &TreeFile, declared: &[Declared<'_>]) -> bool {
     file.name.as_str() != MANIFEST && !is_listed(&file.name, declared) && !is_git_metadata(&file.name)
 }
@@ -74,6 +88,11 @@ fn extra(file: &TreeFile, digests: &ContentDigests, missing: Option<&str>) -> Fi
 }
 
 fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests, findings: &mut Findings) {
+    check_content(declared, file, digests, findings);
+    findings.extend(mode_differs(declared.path.as_str(), declared.mode, file.mode));
+}
+
+fn check_content(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests, findings: &mut Findings) {
     let path = declared.path.as_str();
     if *declared.sha256 != digests.sha256 {
         let message = match declared.size.filter(|size| *size != file.size) {
@@ -93,7 +112,6 @@ fn check_file(declared: &Declared<'_>, file: &TreeFile, digests: &ContentDigests
         let finding = Finding::new(Code::FileBlob, Place::entry(path), message);
         findings.push(finding.values(git_blob, digests.git_blob));
     }
-    findings.extend(mode_differs(path, declared.mode, file.mode));
 }
 
 fn mode_differs(path: &str, recorded: Mode, computed: Option<u32>) -> Option<Finding> {

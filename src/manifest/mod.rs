@@ -16,7 +16,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use compare::compare;
+pub use compare::{compare, compare_content};
 pub use historical::{Historical, HistoricalFile};
 pub use own::{Derivative, Document, File, Kind, Omission, Own, Role, Run, RunFault, Source, Standing, Version1};
 pub use read::read;
@@ -54,6 +54,8 @@ pub struct Declared<'a> {
     pub sha256: &'a Sha256,
     /// The git blob id of its content, where the format records it.
     pub git_blob: Option<&'a GitBlob>,
+    /// What it is for, where the format records it.
+    pub role: Option<Role>,
 }
 
 impl Manifest {

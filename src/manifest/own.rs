@@ -282,8 +282,8 @@ impl Own {
 
 impl File {
     pub(super) fn declared(&self) -> Declared<'_> {
-        let Self { path, size, mode, sha256, git_blob, .. } = self;
-        Declared { path, size: Some(*size), mode: *mode, sha256, git_blob: Some(git_blob) }
+        let Self { path, size, mode, sha256, git_blob, role, .. } = self;
+        Declared { path, size: Some(*size), mode: *mode, sha256, git_blob: Some(git_blob), role: Some(*role) }
     }
 }
 

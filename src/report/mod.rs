@@ -3,8 +3,10 @@
 //! Refuses to decide anything and to print: it writes to the stream it is given. Invariant: JSON is one line an object,
 //! complete on failure as on success, with the same bytes for the same input; text shows no foreign control character.
 
+mod difference;
 #[cfg(feature = "export")]
 mod exporting;
+mod extraction;
 mod freezing;
 mod line;
 mod listing;
@@ -17,10 +19,13 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::finding::{Finding, Findings, Severity};
 
+pub use difference::Difference;
 #[cfg(feature = "export")]
 pub use exporting::Exporting;
+pub use extraction::Extraction;
 pub use freezing::Freezing;
 pub use listing::{Listing, ListingEntry};
+pub use text::{escape_line, write_complaint, write_findings};
 pub use verification::Verification;
 pub use written::Written;
 

@@ -4,14 +4,24 @@
 
 use std::io::{self, Write};
 
-use super::Failure;
-use crate::finding::{Finding, Place};
+use super::{Failure, Split};
+use crate::error::Error;
+use crate::finding::{Code, Finding, Findings, Place};
 use crate::name::{escape, is_plain};
 use crate::run::{CaseRow, Status};
 
 /// Foreign text inside a sentence: line breaks and other controls can't fake a line of the report.
 pub(super) fn plain(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { escape(text.as_bytes()) }
+}
+
+/// A line of a foreign text. Tabs stay; what doesn't show or moves a cursor is written as an escape, and then backslashes
+/// are doubled, so that an escape can't be taken for text.
+pub fn escape_line(line: &str) -> String {
+    if line.split('\t').all(is_plain) {
+        return line.to_owned();
+    }
+    line.split('\t').map(|part| escape(part.as_bytes())).collect::<Vec<_>>().join("\t")
 }
 
 fn place(place: &Place) -> String {
@@ -24,7 +34,8 @@ fn place(place: &Place) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn finding(out: &mut dyn Write, kind: &str, finding: &Finding) -> io::Result<()> {
+/// One finding. What to do stands with the first of those of a rule that follow each other.
+fn finding(out: &mut dyn Write, kind: &str, before: Option<Code>, finding: &Finding) -> io::Result<()> {
     writeln!(out, "{kind} {}: {}", finding.code, plain(&finding.message))?;
     let place = place(&finding.place);
     if !place.is_empty() {
@@ -33,6 +44,9 @@ fn finding(out: &mut dyn Write, kind: &str, finding: &Finding) -> io::Result<()>
     if let (Some(recorded), Some(computed)) = (&finding.recorded, &finding.computed) {
         writeln!(out, "    recorded {}", plain(recorded))?;
         writeln!(out, "    computed {}", plain(computed))?;
+    }
+    if before == Some(finding.code) {
+        return Ok(());
     }
     writeln!(out, "    {}", finding.code.rule().advice)
 }
@@ -44,12 +58,27 @@ pub(super) fn findings(
     warnings: &[Finding],
     not_shown: u64,
 ) -> io::Result<()> {
-    findings.iter().try_for_each(|each| finding(out, "finding", each))?;
-    warnings.iter().try_for_each(|each| finding(out, "warning", each))?;
+    for (kind, list) in [("finding", findings), ("warning", warnings)] {
+        let mut before = None;
+        for each in list {
+            finding(out, kind, before.replace(each.code), each)?;
+        }
+    }
     match not_shown {
         0 => Ok(()),
         more => writeln!(out, "and {more} more that are not shown"),
     }
+}
+
+/// Findings and warnings for a command without a report of its own.
+pub fn write_findings(out: &mut dyn Write, all: &Findings) -> io::Result<()> {
+    let split = Split::from(all);
+    findings(out, &split.findings, &split.warnings, split.findings_not_shown)
+}
+
+/// An error for a command without a report of its own.
+pub fn write_complaint(out: &mut dyn Write, error: &Error) -> io::Result<()> {
+    failure(out, &error.into())
 }
 
 /// Why nothing could be said.

@@ -133,10 +133,7 @@ impl Verification {
         let mut not_judged = found.not_judged.clone();
         if inventory_only {
             not_judged.push("retained runs, as asked by --inventory-only".to_owned());
-            // A pass of the inventory alone must not hide what the manifest itself says of a run.
-            let runs = found.manifest.iter().flat_map(Manifest::runs);
-            let failed = runs.filter(|run| run.standing == Standing::FailedEvidence);
-            not_judged.extend(failed.map(|run| format!("the run {}, which was frozen as failed evidence", run.path)));
+            not_judged.extend(failed_runs(found.manifest.as_ref()));
         }
         Self {
             tree,
@@ -191,12 +188,10 @@ impl Verification {
         }
         text::findings(out, &self.findings, &self.warnings, self.findings_not_shown)?;
         if let Some(tree) = &self.tree {
-            writeln!(out, "{} ({}): {} files, {} bytes", tree.root, tree.manifest, tree.files, tree.bytes)?;
-            text::fields(out, &[("content id", tree.content_id.map(|id| id.to_string()))])?;
-            text::fields(out, &[("source commit", tree.source_commit.clone()), ("created", tree.created.clone())])?;
+            tree.write_text(out)?;
         }
         if let Some(packed) = &self.packed {
-            writeln!(out, "ZIP of {} bytes, SHA-256 {}", packed.size, packed.sha256)?;
+            packed.write_text(out)?;
         }
         self.runs.iter().try_for_each(|run| run.write_text(out))?;
         text::list(out, "made data, not recorded from real processes", &self.made_data)?;
@@ -207,6 +202,28 @@ impl Verification {
         text::list(out, "asserted, not rechecked", &self.assertions)?;
         text::list(out, "limits", &self.limits)
     }
+}
+
+impl Tree {
+    pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{} ({}): {} files, {} bytes", self.root, self.manifest, self.files, self.bytes)?;
+        text::fields(out, &[("content id", self.content_id.map(|id| id.to_string()))])?;
+        text::fields(out, &[("source commit", self.source_commit.clone()), ("created", self.created.clone())])
+    }
+}
+
+impl Packed {
+    pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "ZIP of {} bytes, SHA-256 {}", self.size, self.sha256)
+    }
+}
+
+/// The runs that were frozen as failed evidence: where runs are left alone, that must not hide what the manifest itself
+/// says of them.
+pub(super) fn failed_runs(manifest: Option<&Manifest>) -> Vec<String> {
+    let runs = manifest.into_iter().flat_map(Manifest::runs);
+    let failed = runs.filter(|run| run.standing == Standing::FailedEvidence);
+    failed.map(|run| format!("the run {}, which was frozen as failed evidence", run.path)).collect()
 }
 
 /// What a pass would stand on.

@@ -52,6 +52,40 @@ pub(super) fn read(
     Ok((Inventory { path: path.to_path_buf(), files, folders: found.folders, origin: Origin::Folder }, findings))
 }
 
+/// The names of all files; contents are not read.
+pub(super) fn names(path: &Path, limits: &Limits) -> Result<Vec<EntryName>, Error> {
+    let mut found = Found::default();
+    found.walk(path, "", limits, &mut Findings::new(limits.max_findings))?;
+    Ok(found.files.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Whether something other than a folder has that name. A folder above it that is a link is a finding: what lies behind
+/// it is not in the tree.
+pub(super) fn is_there(root: &Path, name: &EntryName, findings: &mut Findings) -> Result<bool, Error> {
+    let mut above: Vec<&str> = name.parents().collect();
+    above.reverse();
+    for part in above.into_iter().chain([name.as_str()]) {
+        let path = root.join(part);
+        let file_type = match path.symlink_metadata() {
+            Ok(metadata) => metadata.file_type(),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(Error::io("read", &path)(error)),
+        };
+        let is_last = part == name.as_str();
+        if file_type.is_symlink() && !is_last {
+            let message = format!("\"{part}\" is a symbolic link");
+            findings.push(Finding::new(Code::TreeLink, Place::entry(part), message));
+            return Ok(false);
+        }
+        if is_last {
+            return Ok(!file_type.is_dir());
+        }
+    }
+    Ok(false)
+}
+
 /// What a walk has met.
 #[derive(Default)]
 struct Found {

@@ -33,6 +33,13 @@ pub struct TreeFile {
     index: usize,
 }
 
+impl TreeFile {
+    /// Whether it belongs to a repository's own records (`.git`), not to the tree.
+    pub fn is_git_metadata(&self) -> bool {
+        git_metadata(self.name.as_str()).is_some()
+    }
+}
+
 /// How far reading a tree has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -104,9 +111,36 @@ impl Inventory {
         let read = if is_folder {
             folder::read(path, &whole, limits, progress)?
         } else {
-            packed::read(path, limits, progress)?
+            packed::read(path, &|_| true, limits, progress)?
         };
         Ok(Self::complete(read))
+    }
+
+    /// Reads only the files of these names, as far as they are there: of a ZIP all records and these contents, of a
+    /// folder nothing else. Findings are those of what was read.
+    ///
+    /// # Errors
+    /// As [`Inventory::open`].
+    pub fn open_named(
+        path: &Path,
+        names: &BTreeSet<EntryName>,
+        limits: &Limits,
+        progress: Progress<'_>,
+    ) -> Result<(Self, Findings), Error> {
+        if !std::fs::metadata(path).map_err(Error::io("open", path))?.is_dir() {
+            let wanted = |name: &str| names.iter().any(|wanted| wanted.as_str() == name);
+            return packed::read(path, &wanted, limits, progress).map(Self::complete);
+        }
+        let mut findings = Findings::new(limits.max_findings);
+        let mut parts = Vec::new();
+        for name in names {
+            if folder::is_there(path, name, &mut findings)? {
+                parts.push(name.to_string());
+            }
+        }
+        let (inventory, found) = Self::open_parts(path, &parts, limits, progress)?;
+        findings.append(found);
+        Ok((inventory, findings))
     }
 
     /// Reads parts of a folder only: files and folders below `root`, by name from it. Names in the inventory start at
@@ -258,6 +292,18 @@ impl Inventory {
             }
         }
     }
+}
+
+/// The names of a tree's files, sorted by their bytes; contents are not read. For finding out what a user meant: what is
+/// wrong with the tree is not told.
+///
+/// # Errors
+/// As [`Inventory::open`].
+pub fn names(path: &Path, limits: &Limits) -> Result<Vec<EntryName>, Error> {
+    let is_folder = std::fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+    let mut names = if is_folder { folder::names(path, limits)? } else { packed::names(path, limits)? };
+    names.sort();
+    Ok(names)
 }
 
 /// Names that can't stand side by side, given with whether each is a folder.

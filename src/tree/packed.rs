@@ -12,11 +12,21 @@ use crate::limits::Limits;
 use crate::name::EntryName;
 use crate::zip::{Archive, Entry, Name};
 
-/// Reads records, then contents in parallel.
-pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Result<(Inventory, Findings), Error> {
+/// Reads records, then the wanted contents in parallel. `wanted` is asked with names below the root folder.
+pub(super) fn read(
+    path: &Path,
+    wanted: &(dyn Fn(&str) -> bool + Sync),
+    limits: &Limits,
+    progress: Progress<'_>,
+) -> Result<(Inventory, Findings), Error> {
     let (archive, mut findings) = Archive::open(path, limits)?;
-    progress(Step::Total(archive.entries().iter().fold(0, |sum, entry| sum.saturating_add(entry.size))));
-    let digests = archive.digest_all(&|count| progress(Step::Bytes(count)), &mut findings)?;
+    let wanted = |entry: &Entry| match &entry.name {
+        Name::Portable(name) => name.as_str().split_once('/').is_none_or(|(_, below)| wanted(below)),
+        Name::Refused(_) => true,
+    };
+    let sizes = archive.entries().iter().filter(|entry| wanted(entry)).map(|entry| entry.size);
+    progress(Step::Total(sizes.fold(0, u64::saturating_add)));
+    let digests = archive.digest(&wanted, &|count| progress(Step::Bytes(count)), &mut findings)?;
     let root = root(&archive, &mut findings);
     let (mut files, mut folders) = (Vec::with_capacity(archive.entries().len()), Vec::new());
     for (index, (entry, digests)) in archive.entries().iter().zip(digests).enumerate() {
@@ -32,6 +42,14 @@ pub(super) fn read(path: &Path, limits: &Limits, progress: Progress<'_>) -> Resu
     let forms = if sound { Forms::of(&archive)? } else { Forms::default() };
     let origin = Origin::Packed(Box::new(Packed { contents: archive.into_contents(), root, sound, forms }));
     Ok((Inventory { path: path.to_path_buf(), files, folders, origin }, findings))
+}
+
+/// The names of all files below the root folder; contents are not read.
+pub(super) fn names(path: &Path, limits: &Limits) -> Result<Vec<EntryName>, Error> {
+    let (archive, mut findings) = Archive::open(path, limits)?;
+    let root = root(&archive, &mut findings);
+    let files = archive.entries().iter().filter(|entry| !entry.is_folder);
+    Ok(files.filter_map(|entry| below(entry, &root)).collect())
 }
 
 fn below(entry: &Entry, root: &str) -> Option<EntryName> {

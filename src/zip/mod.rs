@@ -101,7 +101,20 @@ impl Archive {
         progress: &(dyn Fn(u64) + Sync),
         findings: &mut Findings,
     ) -> Result<Vec<Option<ContentDigests>>, Error> {
-        self.hash_all(|entry| ContentHasher::new(entry.size), ContentHasher::finish, progress, findings)
+        self.digest(&|_| true, progress, findings)
+    }
+
+    /// As [`Archive::digest_all`], but of the wanted entries only: none for all others.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn digest(
+        &self,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
+        progress: &(dyn Fn(u64) + Sync),
+        findings: &mut Findings,
+    ) -> Result<Vec<Option<ContentDigests>>, Error> {
+        self.hash_all(wanted, |entry| ContentHasher::new(entry.size), ContentHasher::finish, progress, findings)
     }
 
     /// As [`Archive::digest_all`], but SHA-256 only: git blob ids cost as much again.
@@ -113,17 +126,21 @@ impl Archive {
         progress: &(dyn Fn(u64) + Sync),
         findings: &mut Findings,
     ) -> Result<Vec<Option<Sha256>>, Error> {
-        self.hash_all(|_| Sha256Hasher::default(), Sha256Hasher::finish, progress, findings)
+        self.hash_all(&|_| true, |_| Sha256Hasher::default(), Sha256Hasher::finish, progress, findings)
     }
 
     fn hash_all<H: Write, T: Send>(
         &self,
+        wanted: &(dyn Fn(&Entry) -> bool + Sync),
         start: impl Fn(&Entry) -> H + Sync,
         finish: impl Fn(H) -> T + Sync,
         progress: &(dyn Fn(u64) + Sync),
         findings: &mut Findings,
     ) -> Result<Vec<Option<T>>, Error> {
         let hash = |spare: &mut content::Spare, entry: &Entry| {
+            if !wanted(entry) {
+                return Ok(None);
+            }
             let hashed = content::hash(&self.source, entry, start(entry), progress, spare)?;
             Ok(hashed.map(|hashed| hashed.map(&finish)))
         };

@@ -168,7 +168,7 @@ impl Historical {
 impl HistoricalFile {
     pub(super) fn declared(&self) -> Declared<'_> {
         let Self { path, mode, sha256, git_blob } = self;
-        Declared { path, size: None, mode: *mode, sha256, git_blob: git_blob.as_ref() }
+        Declared { path, size: None, mode: *mode, sha256, git_blob: git_blob.as_ref(), role: None }
     }
 }
 
