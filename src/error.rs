@@ -88,6 +88,16 @@ pub enum Error {
     WouldNotVerify(String),
 }
 
+/// A content that is another than when it was hashed, as a reader has to say it.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("it changed since it was hashed")]
+struct ChangedContent;
+
+/// What a reader says at the end of a content that is another than when it was hashed.
+pub fn changed() -> io::Error {
+    io::Error::other(ChangedContent)
+}
+
 /// What to do about what the system says.
 fn advice(source: &io::Error) -> &'static str {
     let known = [
@@ -102,9 +112,22 @@ fn advice(source: &io::Error) -> &'static str {
 }
 
 impl Error {
-    /// Wraps an I/O error with what was tried on which path; for use in `map_err`.
+    /// Wraps an I/O error with what was tried on which path; for use in `map_err`. One made by [`changed`] says what it is.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { action, path: path.to_path_buf(), source }
+        move |source| {
+            let path = path.to_path_buf();
+            if let Some(inner) = source.get_ref()
+                && inner.is::<ChangedContent>()
+            {
+                return Self::Changed { path };
+            }
+            Self::Io { action, path, source }
+        }
+    }
+
+    /// Whether something changed between two readings.
+    pub fn is_changed(&self) -> bool {
+        matches!(self, Self::Changed { .. })
     }
 
     /// A short stable name of the kind, for reports.

@@ -145,9 +145,11 @@ fn pack(
     let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, packed.as_file()));
     let mut pending = Some(manifest.to_bytes()?);
     let mut add = |name: &str, mode: Mode, size: u64, content: &mut dyn Read| {
-        let name = EntryName::new(&format!("{root}/{name}"))
+        let entry = EntryName::new(&format!("{root}/{name}"))
             .map_err(|fault| Error::WouldNotVerify(format!("the name {root}/{name} {fault}")))?;
-        writer.file(&name, mode.bits(), size, content).map_err(Error::io("write", packed.path()))
+        let written = writer.file(&entry, mode.bits(), size, content).map_err(Error::io("write", packed.path()));
+        // Where a content is at fault, its name says more than the output's.
+        written.map_err(|error| if error.is_changed() { Error::Changed { path: name.into() } } else { error })
     };
     for file in files {
         if file.path.as_str() > MANIFEST

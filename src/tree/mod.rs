@@ -14,7 +14,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::digest::{ContentDigests, Sha256, Sha256Hasher};
-use crate::error::Error;
+use crate::error::{self, Error};
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
 use crate::name::{self, EntryName};
@@ -345,7 +345,7 @@ impl<R: Read> Read for Again<R> {
             return Ok(count);
         }
         match self.hasher.take().map(Sha256Hasher::finish) {
-            Some(now) if now != self.hashed => Err(io::Error::other("it changed since it was hashed")),
+            Some(now) if now != self.hashed => Err(error::changed()),
             Some(_) | None => Ok(0),
         }
     }

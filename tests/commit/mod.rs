@@ -8,7 +8,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ pub(crate) const RULES: &str = "release/export.json";
 
 /// A repository with a working tree, in a folder of its own.
 pub(crate) struct Repository {
-    folder: Rc<TempDir>,
+    folder: Arc<TempDir>,
 }
 
 /// What an export said and left.
@@ -31,7 +31,7 @@ pub(crate) struct Exported {
     pub(crate) left: Vec<String>,
     pub(crate) out: PathBuf,
     /// Keeps what was written until this is gone.
-    _folder: Option<Rc<TempDir>>,
+    _folder: Option<Arc<TempDir>>,
 }
 
 /// Rules that ask for nothing.
@@ -63,7 +63,7 @@ pub(crate) fn has_git() -> bool {
 impl Repository {
     /// A repository without a commit.
     pub(crate) fn empty() -> Self {
-        let repository = Self { folder: Rc::new(tempfile::tempdir().expect("a temporary folder can be made")) };
+        let repository = Self { folder: Arc::new(tempfile::tempdir().expect("a temporary folder can be made")) };
         std::fs::create_dir(repository.root()).expect("the folder can be made");
         repository.git(&["init", "--quiet", "--initial-branch=main", "."]);
         repository
