@@ -2,7 +2,7 @@
 //! and say exactly what holds and what does not.
 //!
 //! The rooms, from the ground up: `error` and [`finding`]; [`digest`], [`name`], [`limits`], [`json`]; [`zip`]; [`tree`];
-//! [`manifest`] and [`policy`]; [`run`]; [`archive`]; [`report`]; [`cli`]. Imports point down only.
+//! [`manifest`], [`policy`] and [`redact`]; [`run`]; [`archive`]; [`report`]; [`cli`]. Imports point down only.
 #![forbid(unsafe_code)]
 
 pub mod archive;
@@ -17,6 +17,7 @@ pub mod limits;
 pub mod manifest;
 pub mod name;
 pub mod policy;
+pub mod redact;
 pub mod report;
 pub mod run;
 pub mod tree;

@@ -14,7 +14,7 @@ const LEVELS: &[&[&str]] = &[
     &["form", "document"],
     &["zip"],
     &["tree"],
-    &["manifest", "policy", "bag"],
+    &["manifest", "policy", "bag", "redact"],
     &["run"],
     &["archive"],
     &["report"],

@@ -216,4 +216,16 @@ pub enum Code {
     RunFileUnaccounted,
     /// A database has exactly the journal files that the run declared.
     RunSidecar,
+    /// No file of a release has the name of credentials, of a running program's own files or of build output.
+    ExportName,
+    /// No content of a release looks like a private key or a token.
+    ExportSecret,
+    /// Every container in a release can be looked into.
+    ExportOpaque,
+    /// No private string is left in a release, in contents and names.
+    ExportPrivate,
+    /// A redaction matches something, can be applied, and leaves nothing that it would match again.
+    ExportRedaction,
+    /// An omission or an allowance applies to something.
+    ExportOmission,
 }

@@ -374,6 +374,25 @@ pub static RULES: &[Rule] = &[
     error(Code::RunSidecar, "run-sidecar",
         "A database has exactly the journal files that the run declared.",
         "Without its journal a database tells another story. Restore the file."),
+    // Exports
+    error(Code::ExportName, "export-name",
+        "No file of a release has the name of credentials, of a running program's own files or of build output.",
+        "Take the file out of the repository, omit it in the export rules, or allow it there with a reason."),
+    error(Code::ExportSecret, "export-secret",
+        "No content of a release looks like a private key or a token.",
+        "Revoke the secret and take it out. If it is none, allow the file in the export rules with a reason."),
+    error(Code::ExportOpaque, "export-opaque",
+        "Every container in a release can be looked into.",
+        "Pack it as a plain ZIP or gzip, omit it, or allow it in the export rules with a reason."),
+    error(Code::ExportPrivate, "export-private",
+        "No private string is left in a release, in contents and names.",
+        "Let a redaction cover the file, omit it, or rename it."),
+    error(Code::ExportRedaction, "export-redaction",
+        "A redaction matches something, can be applied, and leaves nothing that it would match again.",
+        "Mend the redaction in the export rules, or take it out."),
+    error(Code::ExportOmission, "export-omission",
+        "An omission or an allowance applies to something.",
+        "Take it out of the export rules, or mend its path."),
 ];
 
 #[cfg(test)]
