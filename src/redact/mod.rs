@@ -18,6 +18,7 @@ mod rules;
 mod scan;
 mod secret;
 mod tally;
+mod visit;
 mod window;
 
 pub use document::{Allowed, Document, NotRetained, Omission, Recorded, Redaction, RetainedRun};

@@ -28,7 +28,7 @@ impl Tally {
         self.globs.extend(other.globs);
         self.omissions.extend(other.omissions);
         self.allowed.extend(other.allowed);
-        self.private.merge(other.private);
+        self.private.merge(&other.private);
     }
 
     /// The private strings that redactions found.
