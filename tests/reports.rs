@@ -168,7 +168,7 @@ fn schemas_are_schemas_and_name_themselves() {
 fn every_schema_has_a_fixture_or_a_report() {
     let reports = ["exhibit-listing-1.json", "exhibit-verification-1.json", "exhibit-freezing-1.json"];
     // `tests/formats.rs` reads a fixture of each.
-    let fixtures = ["manifest", "matrix", "policy", "receipt", "result", "run"];
+    let fixtures = ["export", "manifest", "matrix", "policy", "receipt", "result", "run"];
     let fixtures = fixtures.map(|name| format!("exhibit-{name}-1.json"));
     let known: BTreeSet<String> = reports.map(str::to_owned).into_iter().chain(fixtures).collect();
     assert_eq!(schemas().into_iter().map(|(file, _)| file).collect::<BTreeSet<_>>(), known);
