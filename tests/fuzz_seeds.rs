@@ -47,3 +47,8 @@ fn seeds_of_results() {
 fn seeds_of_document() {
     replay("document", parsers::document);
 }
+
+#[test]
+fn seeds_of_scan() {
+    replay("scan", parsers::scan);
+}

@@ -71,11 +71,16 @@ pub(super) fn member(header: &[u8]) -> Option<Member> {
     header.get(257..).filter(|rest| rest.starts_with(b"ustar"))?;
     let size = number(header.get(124..136)?)?;
     let prefix = if header.get(263..265)? == b"00" { field(345, 500)? } else { b"" };
-    let mut name = crate::name::escape(field(0, 100)?);
+    let mut name = text(field(0, 100)?);
     if !prefix.is_empty() {
-        name = format!("{}/{name}", crate::name::escape(prefix));
+        name = format!("{}/{name}", text(prefix));
     }
     Some(Member { name, size, is_file: matches!(header.get(156)?, 0 | b'0' | b'7') })
+}
+
+/// A name as it is, or escaped where it isn't UTF-8.
+fn text(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| crate::name::escape(bytes), str::to_owned)
 }
 
 /// Octal digits with spaces or NULs around them, or GNU's binary form.

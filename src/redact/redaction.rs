@@ -52,7 +52,7 @@ impl Rules {
             Box::new(Finding::new(Code::ExportRedaction, place, what))
         };
         let of_path: Vec<_> = self.naming(path).collect();
-        if of_path.is_empty() {
+        if !self.applies(path, tally) {
             return Ok(Redacted { bytes: content, record: None });
         }
         if content.len() > MAX_REDACTED {

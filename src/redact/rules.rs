@@ -81,7 +81,8 @@ impl Rules {
         self.document.omissions.get(matching().next()?)
     }
 
-    /// Holds a name of the commit, or of a file within one, against the refused names.
+    /// Holds the name of a file that is kept against the refused names. The finding shows the name as it is; what is
+    /// private in it is for [`super::Scan::name`] to find.
     pub fn check_name(&self, path: &str, tally: &mut Tally) -> Option<Finding> {
         let rule = refused::refused(path)?;
         if self.allows(path, rule.name, tally) {

