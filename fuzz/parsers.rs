@@ -15,6 +15,7 @@ use exhibit::limits::Limits;
 use exhibit::manifest::Receipt;
 use exhibit::name::{EntryName, collision_key, escape, lookalike_key};
 use exhibit::policy::Policy;
+use exhibit::redact::{Rules, Scan, Tally};
 use exhibit::run;
 use exhibit::run::snapshot::{Stop, Tarball};
 use exhibit::tree::Inventory;
@@ -198,6 +199,10 @@ pub(crate) fn results(bytes: &[u8]) {
 pub(crate) fn document(bytes: &[u8]) {
     let path = Path::new("document.json");
     let _ = Policy::load(path, bytes, &limits());
+    if let Ok(rules) = Rules::load(path, bytes, &limits()) {
+        let redacted = rules.redact("a.log", b"/home/annabel".to_vec(), &mut Tally::default());
+        assert!(redacted.map_or(true, |redacted| redacted.record.is_some() || redacted.bytes == b"/home/annabel"));
+    }
     if let Ok(receipt) = Receipt::read(path, bytes, &limits()) {
         let again = receipt.to_bytes().unwrap();
         assert_eq!(Receipt::read(path, &again, &limits()).unwrap(), receipt);
@@ -238,4 +243,22 @@ fn snapshot_gzip(bytes: &[u8]) {
         read.push((name, content.len() as u64, Sha256::of(&content)));
     }
     assert_eq!(read, seen, "tar reads something else");
+}
+
+/// Scans the bytes as a content. What stands there as it is, is found, and never told.
+pub(crate) fn scan(bytes: &[u8]) {
+    let rules = br#"{"format":"exhibit-export/1","project":"p","redactions":[{"label":"home","pattern":"/home/(?<private>[a-z]+)",
+        "replacement":"","files":["a.log"],"reason":"a name"}]}"#;
+    let (rules, limits) = (Rules::load(Path::new("export.json"), rules, &limits()).unwrap(), limits());
+    let mut tally = Tally::default();
+    rules.redact("a.log", b"/home/annabel".to_vec(), &mut tally).unwrap();
+    let private = tally.private().clone();
+    let folder = tree(&[]);
+    let scan = Scan::new(&rules, &private, folder.path(), &limits).unwrap();
+    let mut content = bytes;
+    let findings = scan.content("b.log", &mut content, &mut tally).unwrap();
+    assert!(content.is_empty(), "the content was not read to its end");
+    let there = bytes.windows(7).any(|window| window == b"annabel");
+    assert!(!there || !findings.none_broken(), "a private string is left");
+    assert!(!findings.iter().any(|finding| format!("{finding:?}").contains("annabel")), "a private string is told");
 }

@@ -13,6 +13,36 @@ pub const MAX_KEYS: usize = 100_000;
 /// Items of one JSON array: as many as a tree may have entries.
 pub const MAX_ITEMS: usize = 1_000_000;
 
+/// Redactions of one document. Each is one more pass over every content.
+pub const MAX_REDACTIONS: usize = 100;
+
+/// Bytes of a redaction's pattern as it is written.
+pub const MAX_PATTERN: usize = 4096;
+
+/// Bytes of a pattern's compiled form, and of the table that searching with it fills. `\w{100}` fits ten times.
+pub const MAX_MATCHER: usize = 4 << 20;
+
+/// Bytes of a content that is redacted, before and after: it is held in memory several times.
+pub const MAX_REDACTED: u64 = 64 << 20;
+
+/// Bytes of one private string. Its longest written form must fit into [`SCAN_OVERLAP`].
+pub const MAX_PRIVATE: usize = 4096;
+
+/// Private strings of one release. Each has some thirty written forms, all of which are searched for at once.
+pub const MAX_PRIVATE_STRINGS: usize = 10_000;
+
+/// Bytes of a content that are searched at a time.
+pub const SCAN_WINDOW: usize = 1 << 20;
+
+/// Bytes that are searched again with what follows them: a match that is longer can be missed.
+pub const SCAN_OVERLAP: usize = 64 << 10;
+
+/// Bytes from where a secret starts that are looked at.
+pub const MAX_SECRET: usize = 8 << 10;
+
+/// Containers within containers that are looked into. Real releases have one within another: an archive of a run.
+pub const MAX_NESTING: usize = 4;
+
 /// Bounds on what is read. [`Limits::default`] is what the command uses; tests lower them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -35,8 +65,6 @@ pub struct Limits {
     pub max_manifest: u64,
     /// Bytes of a document that people write (policy, matrix) or a run's head (run.json, provenance.json).
     pub max_document: u64,
-    /// Bytes of a file that is redacted: it is held in memory whole, so that no match is cut.
-    pub max_redacted: u64,
     /// Bytes of one source in a snapshot that an export makes: the sources of a run are held in memory until they are
     /// packed.
     pub max_snapshot_source: u64,
@@ -75,7 +103,6 @@ impl Default for Limits {
             max_component: 255,
             max_manifest: 512 << 20,
             max_document: 16 << 20,
-            max_redacted: 64 << 20,
             max_snapshot_source: 64 << 20,
             max_line: 16 << 20,
             max_depth: 64,

@@ -155,7 +155,7 @@ fn a_historical_attempt_carries_its_sources_too() {
 fn meanwhile(repository: &Repository, totals: usize, change: impl Fn() + Sync) -> Error {
     let out = repository.beside("out");
     let root = repository.root();
-    let request = Export { repository: &root, commit: "HEAD", out: &out, policy: None };
+    let request = Export { repository: &root, commit: "HEAD", out: &out, policy: None, scratch: &root };
     let (seen, done) = (std::sync::atomic::AtomicUsize::new(0), AtomicBool::new(false));
     let progress = |step: Step| {
         let is_start = matches!(step, Step::Total(_));

@@ -304,14 +304,10 @@ fn an_allowed_name_is_exported_and_an_idle_rule_is_told() {
         ]);
     });
     let exported = Repository::of(&project(&idle)).export();
-    assert_eq!(
-        exported.refused(),
-        ["export-omission release/export.json"; 2]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(["export-redaction release/export.json"; 2].map(str::to_owned))
-            .collect::<Vec<_>>()
-    );
+    let mut found = exported.refused();
+    found.dedup();
+    assert_eq!(found, ["export-redaction release/export.json", "export-omission release/export.json"]);
+    assert_eq!(exported.report["findings"].as_array().expect("it is a list").len(), 3);
 }
 
 fn home() -> Value {
@@ -361,13 +357,12 @@ fn a_private_string_that_is_left_anywhere_is_refused() {
         tree.put(path, bytes);
         let exported = Repository::of(&tree).export();
         let text = exported.report.to_string();
-        let named = path.contains("somebody");
-        assert!(named || !text.contains("somebody"), "a finding repeats what is private: {text}");
+        assert!(!text.contains("somebody"), "a finding repeats what is private: {text}");
         exported.refused()
     };
     assert_eq!(left("a.txt", b"by somebody\n"), ["export-private a.txt"]);
     assert_eq!(left("a.txt", b"/home/another\n"), ["export-private a.txt"]);
-    assert_eq!(left("somebody.txt", b"x"), ["export-private somebody.txt"]);
+    assert_eq!(left("somebody.txt", b"x"), ["export-private \u{2026}.txt"]);
     assert_eq!(left("a.bin", b"\0\0s\0o\0m\0e\0b\0o\0d\0y\0\0"), ["export-private a.bin"]);
     // "by somebody" in base64.
     assert_eq!(left("a.json", b"{\"raw\":\"Ynkgc29tZWJvZHk=\"}"), ["export-private a.json"]);
@@ -431,7 +426,7 @@ fn rules_with_faults_are_all_told() {
         rules["allowed"] = json!([{"files": "a", "rule": "no-such", "reason": "r"}]);
     });
     let text = said(&odd.to_string());
-    for part in ["/redactions/0/pattern", "/redactions/0/replacement", "/redactions/1/label", "/allowed/0/rule"] {
+    for part in ["/redactions/0/pattern", "/redactions/1/label", "/allowed/0/rule"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(said("{\"format\":\"exhibit-export/2\"}").contains("newer version"));

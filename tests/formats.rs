@@ -9,6 +9,7 @@ use std::process::Command;
 use exhibit::limits::Limits;
 use exhibit::manifest::{self, Receipt};
 use exhibit::policy::Policy;
+use exhibit::redact::Rules;
 use exhibit::tree::Inventory;
 use serde_json::Value;
 
@@ -92,6 +93,17 @@ fn policy_1_is_read() {
     let policy = Policy::load(&path, &bytes, &Limits::default()).expect("the policy is one");
     assert_eq!((policy.derivatives.len(), policy.retained_runs.len()), (1, 1));
     follows("exhibit-policy-1.json", &bytes);
+}
+
+#[test]
+fn export_1_is_read() {
+    let (path, bytes) = (fixture("exhibit-export-1.json"), bytes("exhibit-export-1.json"));
+    let rules = Rules::load(&path, &bytes, &Limits::default()).expect("the rules are some");
+    let document = rules.document();
+    assert_eq!((document.redactions.len(), document.derivatives.len(), document.runs.len()), (1, 1, 1));
+    let written = serde_json::to_vec(document).expect("it can be written");
+    assert_eq!(Rules::load(&path, &written, &Limits::default()).expect("it is read again").document(), document);
+    follows("exhibit-export-1.json", &bytes);
 }
 
 /// What the program says of a fixture, as JSON, with its exit code.

@@ -52,3 +52,8 @@ fn seeds_of_document() {
 fn seeds_of_snapshot_tar() {
     replay("snapshot_tar", parsers::snapshot_tar);
 }
+
+#[test]
+fn seeds_of_scan() {
+    replay("scan", parsers::scan);
+}

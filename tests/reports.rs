@@ -213,7 +213,7 @@ fn every_schema_has_a_fixture_or_a_report() {
     let reports = ["difference", "extraction", "freezing", "listing", "verification"];
     let reports = reports.map(|name| format!("exhibit-{name}-1.json"));
     // `tests/formats.rs` reads a fixture of each.
-    let fixtures = ["manifest", "matrix", "policy", "receipt", "result", "run", "source-snapshot"];
+    let fixtures = ["export", "manifest", "matrix", "policy", "receipt", "result", "run", "source-snapshot"];
     let fixtures = fixtures.map(|name| format!("exhibit-{name}-1.json"));
     let known: BTreeSet<String> = reports.into_iter().chain(fixtures).collect();
     assert_eq!(schemas().into_iter().map(|(file, _)| file).collect::<BTreeSet<_>>(), known);

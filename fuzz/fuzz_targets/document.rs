@@ -1,4 +1,4 @@
-//! Feeds bytes as a policy or a receipt: `cargo fuzz run document`.
+//! Feeds bytes as a policy, a receipt or export rules: `cargo fuzz run document`.
 #![no_main]
 
 #[path = "../parsers.rs"]

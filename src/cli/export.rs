@@ -28,11 +28,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Outcome> {
+    let scratch = std::env::temp_dir();
     let request = Export {
         repository: &arguments.repository,
         commit: &arguments.commit,
         out: &arguments.destination,
         policy: arguments.policy.as_deref(),
+        scratch: &scratch,
     };
     let progress = Progress::new();
     let exported = export(&request, &Limits::default(), &|step| progress.step(step));

@@ -1,146 +1,165 @@
-//! Owns the shapes in which a private string can be left: as it is, and as common encodings write it.
+//! Owns the private strings that redactions found, and the forms in which they could be left somewhere.
 //!
-//! Refuses nothing. Invariant: every shape is of the string alone, whatever stands around it.
+//! Refuses to show them. Invariant: a private string leaves this room only as a pattern to search for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use aho_corasick::{AhoCorasick, BuildError};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Bytes that a string must have for shapes that anything short would often have by chance.
-const MIN_ENCODED: usize = 6;
+/// Private strings, each with the position of the first redaction that found it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct PrivateStrings(BTreeMap<Box<[u8]>, usize>);
 
-/// The longest string that is looked for. With its shapes it stays below the overlap of two windows.
-pub(super) const MAX_PRIVATE: usize = 4096;
-
-/// A search for private strings in all their shapes.
-#[derive(Debug)]
-pub(super) struct Private {
-    search: AhoCorasick,
-}
-
-impl Private {
-    pub(super) fn new(strings: &BTreeSet<Vec<u8>>) -> Result<Self, BuildError> {
-        let shapes: BTreeSet<Vec<u8>> = strings.iter().flat_map(|string| shapes(string)).collect();
-        AhoCorasick::new(shapes).map(|search| Self { search })
+impl PrivateStrings {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
-    /// Where a shape first is.
-    pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
-        self.search.find(text).map(|found| found.start())
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds one that the redaction at a position found.
+    pub(super) fn insert(&mut self, string: &[u8], redaction: usize) {
+        let first = self.0.entry(string.into()).or_insert(redaction);
+        *first = redaction.min(*first);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        other.0.iter().for_each(|(string, redaction)| self.insert(string, *redaction));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], usize)> {
+        self.0.iter().map(|(string, redaction)| (string.as_ref(), *redaction))
     }
 }
 
-/// A string's shapes; of one longer than [`MAX_PRIVATE`] those of its start.
-fn shapes(string: &[u8]) -> Vec<Vec<u8>> {
-    let string = string.get(..MAX_PRIVATE).unwrap_or(string);
-    let mut shapes = vec![string.to_vec()];
+impl fmt::Debug for PrivateStrings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PrivateStrings({} not shown)", self.0.len())
+    }
+}
+
+/// Bytes of a private string from which its hex and base64 are searched for: shorter ones stand in digests by chance.
+const MIN_CODED: usize = 5;
+
+/// Every form in which a private string could be left, each with its name.
+pub(super) fn forms(string: &[u8]) -> Vec<(Vec<u8>, &'static str)> {
+    let mut seen = BTreeSet::new();
+    let mut all = vec![(string.to_vec(), "as it is")];
+    all.extend(percent(string).into_iter().map(|form| (form, "percent-encoded")));
     if let Ok(text) = std::str::from_utf8(string) {
-        shapes.extend(in_json(text));
-        shapes.push(text.encode_utf16().flat_map(u16::to_le_bytes).collect());
-        shapes.push(text.encode_utf16().flat_map(u16::to_be_bytes).collect());
+        all.extend(json(text).into_iter().map(|form| (form, "escaped as in JSON")));
+        all.push((html(text).into_bytes(), "escaped as in HTML"));
+        all.push((text.encode_utf16().flat_map(u16::to_le_bytes).collect(), "in UTF-16"));
+        all.push((text.encode_utf16().flat_map(u16::to_be_bytes).collect(), "in UTF-16"));
     }
-    for keep in [&b"-._~"[..], b"-._~/", b"-._~/:@"] {
-        let escaped = percent(string, keep);
-        shapes.push(escaped.to_ascii_lowercase());
-        shapes.push(escaped);
+    if string.len() >= MIN_CODED {
+        let hex = joined(string.iter().map(|byte| format!("{byte:02x}")));
+        all.push((hex.to_uppercase().into_bytes(), "in hex"));
+        all.push((hex.into_bytes(), "in hex"));
+        all.extend((0..3).flat_map(|before| base64(string, before)).map(|form| (form, "in base64")));
     }
-    if string.len() >= MIN_ENCODED {
-        let hex: Vec<u8> = string.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
-        shapes.push(hex.to_ascii_uppercase());
-        shapes.push(hex);
-        shapes.extend((0..3).flat_map(|before| in_base64(string, before)));
-    }
-    shapes.retain(|shape| !shape.is_empty());
-    shapes
+    all.retain(|(form, _)| !form.is_empty() && seen.insert(form.clone()));
+    all
 }
 
-/// As JSON may write it: slashes escaped, and what isn't ASCII by its code, or both.
-fn in_json(text: &str) -> Vec<Vec<u8>> {
-    let quoted = |slash: &str, ascii: bool| {
-        let mut out = String::new();
-        for c in text.chars() {
-            match c {
-                '/' => out.push_str(slash),
-                '"' | '\\' => out.extend(['\\', c]),
-                c if c.is_ascii() || !ascii => out.push(c),
-                c => {
-                    let mut units = [0; 2];
-                    let codes = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
-                    out.extend(codes);
+/// With the delimiters of URLs kept, with those of one part encoded, and with every byte encoded.
+fn percent(string: &[u8]) -> Vec<Vec<u8>> {
+    let kept: [&[u8]; 4] = [b"-_.~/:@!$&'()*+,;=?#[]", b"-_.~/", b"-_.~!'()*", b"-_.~"];
+    let encode = |byte: u8, keep: bool, upper: bool| match (keep, upper) {
+        (true, _) => vec![byte],
+        (false, true) => format!("%{byte:02X}").into_bytes(),
+        (false, false) => format!("%{byte:02x}").into_bytes(),
+    };
+    let mut forms = Vec::new();
+    for upper in [true, false] {
+        for kept in kept {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || kept.contains(&byte);
+            forms.push(string.iter().flat_map(|byte| encode(*byte, plain(*byte), upper)).collect());
+        }
+        forms.push(string.iter().flat_map(|byte| encode(*byte, false, upper)).collect());
+    }
+    forms
+}
+
+/// As JSON writers write it, once and twice, and with every character as an escape.
+fn json(text: &str) -> Vec<Vec<u8>> {
+    let mut forms = Vec::new();
+    for slash in [false, true] {
+        for ascii in [Escapes::Needed, Escapes::Ascii, Escapes::AsciiUpper, Escapes::Html] {
+            let once = escaped(text, slash, ascii);
+            forms.push(escaped(&once, slash, Escapes::Needed).into_bytes());
+            forms.push(once.into_bytes());
+        }
+    }
+    let units = || text.encode_utf16();
+    forms.push(joined(units().map(|unit| unit_escape(unit, false))).into_bytes());
+    forms.push(joined(units().map(|unit| unit_escape(unit, true))).into_bytes());
+    forms
+}
+
+/// What a JSON writer escapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    /// What the grammar asks for.
+    Needed,
+    /// All that isn't ASCII too.
+    Ascii,
+    /// The same with upper-case digits.
+    AsciiUpper,
+    /// What HTML would take for its own.
+    Html,
+}
+
+fn escaped(text: &str, slash: bool, escapes: Escapes) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        let coded = match escapes {
+            Escapes::Needed => false,
+            Escapes::Ascii | Escapes::AsciiUpper => !c.is_ascii(),
+            Escapes::Html => matches!(c, '<' | '>' | '&'),
+        };
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '/' if slash => out.push_str("\\/"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            _ if coded || c.is_ascii_control() => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    out.push_str(&unit_escape(*unit, escapes == Escapes::AsciiUpper));
                 }
             }
-        }
-        out.into_bytes()
-    };
-    let lower = [quoted("/", false), quoted("\\/", false), quoted("/", true), quoted("\\/", true)];
-    // A path in a string in a string.
-    let twice = quoted("\\\\/", false);
-    lower.into_iter().chain([twice]).collect()
-}
-
-fn percent(bytes: &[u8], keep: &[u8]) -> Vec<u8> {
-    let each = |byte: &u8| {
-        if byte.is_ascii_alphanumeric() || keep.contains(byte) {
-            vec![*byte]
-        } else {
-            format!("%{byte:02X}").into_bytes()
-        }
-    };
-    bytes.iter().flat_map(each).collect()
-}
-
-/// The digits that only the string decides, where `before` bytes stand before it in its group of three.
-fn in_base64(string: &[u8], before: usize) -> [Vec<u8>; 2] {
-    let padded = [vec![0; before], string.to_vec()].concat();
-    let (first, last) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
-    [STANDARD_NO_PAD.encode(&padded), URL_SAFE_NO_PAD.encode(&padded)]
-        .map(|text| text.get(first..last).unwrap_or_default().as_bytes().to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
-
-    fn finds(string: &str, text: &[u8]) -> bool {
-        Private::new(&BTreeSet::from([string.as_bytes().to_vec()])).unwrap().find(text).is_some()
-    }
-
-    #[test]
-    fn a_private_string_is_found_in_each_shape() {
-        let private = "/home/somebody?ü";
-        for around in ["", "a", "ab", "abc", "abcd"] {
-            let text = format!("{around}{private}{around}");
-            assert!(finds(private, text.as_bytes()));
-            assert!(finds(private, STANDARD.encode(&text).as_bytes()), "{around}");
-            assert!(finds(private, URL_SAFE.encode(&text).as_bytes()), "{around}");
-            let hex: Vec<u8> = text.bytes().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
-            assert!(finds(private, &hex) && finds(private, &hex.to_ascii_uppercase()));
-            let units: Vec<u16> = text.encode_utf16().collect();
-            assert!(finds(private, &units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<_>>()));
-            assert!(finds(private, &units.iter().flat_map(|unit| unit.to_be_bytes()).collect::<Vec<_>>()));
-        }
-        for text in [
-            "\"\\/home\\/somebody?\\u00fc\"",
-            "\"/home/somebody?\\u00fc\"",
-            "\\\\/home\\\\/somebody?ü",
-            "%2Fhome%2Fsomebody%3F%C3%BC",
-            "%2fhome%2fsomebody%3f%c3%bc",
-            "/home/somebody%3F%C3%BC",
-        ] {
-            assert!(finds(private, text.as_bytes()), "{text}");
-        }
-        for text in ["/home/somebod", "/home/somebody", "home", ""] {
-            assert!(!finds(private, text.as_bytes()), "{text}");
+            _ => out.push(c),
         }
     }
+    out
+}
 
-    #[test]
-    fn a_short_string_is_looked_for_as_it_is() {
-        assert!(finds("ab", b"xaby"));
-        assert!(!finds("ab", b"6162"));
-        assert!(!finds("", b"anything"));
-    }
+fn unit_escape(unit: u16, upper: bool) -> String {
+    if upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") }
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect()
+}
+
+fn html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// The characters that are the same whatever stands before and after, with so many bytes before it in its group of three.
+fn base64(string: &[u8], before: usize) -> [Vec<u8>; 2] {
+    let padded: Vec<u8> = std::iter::repeat_n(0, before).chain(string.iter().copied()).collect();
+    // A character holds six bits: the first whole one, and the end of the last whole one.
+    let first = (before * 8).div_ceil(6);
+    let last = padded.len() * 8 / 6;
+    let inner = |text: String| text.into_bytes().get(first..last).unwrap_or_default().to_vec();
+    [inner(STANDARD_NO_PAD.encode(&padded)), inner(URL_SAFE_NO_PAD.encode(&padded))]
 }

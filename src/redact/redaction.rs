@@ -1,134 +1,128 @@
-//! Owns applying redactions to whole contents, and what they matched.
+//! Owns applying redactions to one content.
 //!
-//! Refuses contents that aren't text: replacing bytes in a database breaks it. Invariant: the same content and rules give
-//! the same public bytes, and no pattern of a file's redactions matches what is left of it.
+//! Refuses a content that it can't redact whole, with a finding. Invariant: after it none of the redactions that apply
+//! matches any more.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
-use regex::bytes::Captures;
-
-use super::rules::{PRIVATE, Redaction, Rules};
+use super::rules::Rules;
+use super::tally::Tally;
+use crate::document::shown;
 use crate::finding::{Code, Finding, Place};
+use crate::limits::{MAX_PRIVATE, MAX_REDACTED};
 
-/// Applies a release's redactions.
-#[derive(Debug, Clone)]
-pub struct Redactor {
-    redactions: Vec<Redaction>,
-}
+/// The group of a pattern whose text is the private string.
+const PRIVATE_GROUP: &str = "private";
 
-/// What redacting left of a content.
+/// A content after its redactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
-    /// The public content.
+pub struct Redacted {
+    /// What is published.
     pub bytes: Vec<u8>,
-    /// The labels of the redactions that matched, joined by a comma and a space.
-    pub rule: String,
-    /// How often they matched, in all.
-    pub occurrences: u64,
-    /// What the matches started with, where just one redaction matched and it may be told.
-    pub matched_prefix: Option<String>,
-    /// The labels of the redactions that matched.
-    pub labels: BTreeSet<String>,
-    /// What was private in the matches.
-    pub private: BTreeSet<Vec<u8>>,
+    /// What was done; none where nothing matched, and then the bytes are the original's.
+    pub record: Option<Record>,
 }
 
-impl Redactor {
-    /// The redactions of these rules.
-    pub fn new(rules: &Rules) -> Self {
-        Self { redactions: rules.redactions.clone() }
+/// What was done to a content, as its manifest tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The labels of the redactions that matched, in the order of the rules, joined by `, `.
+    pub rule: String,
+    /// What the redaction matches up to: only where one alone matched, and where that may be told.
+    pub matched_prefix: Option<String>,
+    /// How often they matched, at least 1.
+    pub occurrences: u64,
+}
+
+impl Rules {
+    /// Whether a redaction names `path`, so that its content is to be given to [`Rules::redact`]. Counts the globs.
+    pub fn applies(&self, path: &str, tally: &mut Tally) -> bool {
+        for (n, redaction) in self.compiled().iter().enumerate() {
+            let globs = redaction.files.iter().enumerate().filter(|(_, glob)| glob.is_match(path));
+            tally.globs.extend(globs.map(|(glob, _)| (n, glob)));
+        }
+        self.naming(path).next().is_some()
     }
 
-    /// Whether a redaction is meant for a file.
-    pub fn is_meant_for(&self, path: &str) -> bool {
-        self.meant_for(path).next().is_some()
-    }
-
-    fn meant_for<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Redaction> {
-        self.redactions.iter().filter(move |redaction| redaction.files.iter().any(|files| files.is_match(path)))
-    }
-
-    /// Applies the redactions that are meant for a file, in their order. None of them need match.
+    /// Applies every redaction that names `path`, in the order of the rules.
     ///
     /// # Errors
-    /// A finding where the content is no text, or where a pattern matches what is left.
-    pub fn apply(&self, path: &str, content: Vec<u8>) -> Result<Applied, Box<Finding>> {
-        let refused = |message: String| Box::new(Finding::new(Code::ExportRedaction, Place::entry(path), message));
-        if content.contains(&0) {
-            let message = format!("\"{path}\" is no text (it holds a NUL byte), and only text is redacted");
-            return Err(refused(message));
-        }
-        let mut applied = Applied {
-            bytes: content,
-            rule: String::new(),
-            occurrences: 0,
-            matched_prefix: None,
-            labels: BTreeSet::new(),
-            private: BTreeSet::new(),
+    /// A finding: the content is too large or no text, or a redaction would match again.
+    pub fn redact(&self, path: &str, content: Vec<u8>, tally: &mut Tally) -> Result<Redacted, Box<Finding>> {
+        let fault = |what: String| {
+            let place = Place::entry(crate::name::escape(path.as_bytes()));
+            Box::new(Finding::new(Code::ExportRedaction, place, what))
         };
-        let mut matched: Vec<&Redaction> = Vec::new();
-        for redaction in self.meant_for(path) {
-            if applied.replace(redaction) {
-                matched.push(redaction);
+        let of_path: Vec<_> = self.naming(path).collect();
+        if !self.applies(path, tally) {
+            return Ok(Redacted { bytes: content, record: None });
+        }
+        if content.len() as u64 > MAX_REDACTED {
+            return Err(fault(format!("the content is over {MAX_REDACTED} bytes, too much to be redacted")));
+        }
+        let mut bytes = content;
+        let (mut applied, mut occurrences) = (Vec::new(), 0u64);
+        for n in of_path.iter().copied() {
+            let once = self.apply(n, &bytes, tally).map_err(fault)?;
+            let Some((redacted, count)) = once else { continue };
+            // A database or a program has lengths and checksums that a replacement would break.
+            if bytes.contains(&0) {
+                let label = shown(self.label(n));
+                return Err(fault(format!("the redaction \"{label}\" matches, but the content is no text")));
             }
+            bytes = redacted;
+            occurrences = occurrences.saturating_add(count);
+            applied.push(n);
         }
-        if let Some(redaction) = self.meant_for(path).find(|redaction| redaction.pattern.is_match(&applied.bytes)) {
-            let message =
-                format!("\"{path}\" still matches the pattern of \"{}\" once it is redacted", redaction.label);
-            return Err(refused(message));
+        let again = of_path.iter().find(|n| self.compiled().get(**n).is_some_and(|r| r.pattern.is_match(&bytes)));
+        if let Some(n) = again {
+            let label = shown(self.label(*n));
+            return Err(fault(format!("the redaction \"{label}\" matches again after all were applied")));
         }
-        applied.rule = matched.iter().map(|redaction| redaction.label.as_str()).collect::<Vec<_>>().join(", ");
-        if let [only] = matched.as_slice() {
-            applied.matched_prefix.clone_from(&only.matched_prefix);
-        }
-        applied.labels = matched.into_iter().map(|redaction| redaction.label.clone()).collect();
-        Ok(applied)
+        Ok(Redacted { bytes, record: self.record(&applied, occurrences) })
     }
 
-    /// The redactions and globs that did nothing. `matched` are the labels of those that matched somewhere, `recorded`
-    /// of those that were applied before the files came into the repository, `paths` the files of the release.
-    pub fn idle(&self, matched: &BTreeSet<String>, recorded: &BTreeSet<String>, paths: &[&str]) -> Vec<Finding> {
-        let mut idle = Vec::new();
-        for (index, redaction) in self.redactions.iter().enumerate() {
-            let mut tell = |field: String, message: String| {
-                let place = Place::default().pointer(format!("/redactions/{index}/{field}"));
-                idle.push(Finding::new(Code::ExportRedaction, place, message));
-            };
-            let label = &redaction.label;
-            let was_applied = recorded.contains(label);
-            if !matched.contains(label) && !was_applied {
-                tell("pattern".to_owned(), format!("the redaction \"{label}\" matches nothing"));
-            }
-            for (at, files) in redaction.files.iter().enumerate() {
-                if !paths.iter().any(|path| files.is_match(path)) {
-                    let message =
-                        format!("the redaction \"{label}\" is meant for \"{}\", which no file is", files.as_str());
-                    tell(format!("files/{at}"), message);
-                }
-            }
-        }
-        idle
+    /// The positions of the redactions that name `path`.
+    fn naming<'a>(&'a self, path: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let list = self.compiled().iter().enumerate();
+        list.filter(move |(_, redaction)| redaction.files.iter().any(|glob| glob.is_match(path))).map(|(n, _)| n)
     }
-}
 
-impl Applied {
-    fn replace(&mut self, redaction: &Redaction) -> bool {
-        let mut count = 0_u64;
-        let private = &mut self.private;
-        let replaced = redaction.pattern.replace_all(&self.bytes, |found: &Captures<'_>| {
-            count = count.saturating_add(1);
-            let whole = found.get(0).map(|whole| whole.as_bytes());
-            if let Some(secret) = found.name(PRIVATE).map(|group| group.as_bytes()).or(whole).filter(|s| !s.is_empty())
-            {
-                private.insert(secret.to_vec());
+    /// The content with one redaction applied, and how often it matched; none where it didn't.
+    fn apply(&self, n: usize, bytes: &[u8], tally: &mut Tally) -> Result<Option<(Vec<u8>, u64)>, String> {
+        let (Some(compiled), Some(declared)) = (self.compiled().get(n), self.document().redactions.get(n)) else {
+            return Ok(None);
+        };
+        let label = shown(&declared.label);
+        let (mut out, mut end, mut count) = (Vec::new(), 0, 0u64);
+        for captures in compiled.pattern.captures_iter(bytes) {
+            let Some(whole) = captures.get(0) else { continue };
+            let group = captures.name(PRIVATE_GROUP).filter(|group| !group.is_empty());
+            let private = group.map_or(whole.as_bytes(), |group| group.as_bytes());
+            if private.is_empty() || private.len() > MAX_PRIVATE {
+                return Err(format!("the redaction \"{label}\" matches an empty text or one over {MAX_PRIVATE} bytes"));
             }
-            redaction.replacement.as_bytes().to_vec()
-        });
-        if let Cow::Owned(bytes) = replaced {
-            self.bytes = bytes;
+            tally.private.insert(private, n);
+            out.extend_from_slice(bytes.get(end..whole.start()).unwrap_or_default());
+            out.extend_from_slice(declared.replacement.as_bytes());
+            (end, count) = (whole.end(), count.saturating_add(1));
+            if out.len() as u64 > MAX_REDACTED {
+                return Err(format!("the redaction \"{label}\" makes the content larger than {MAX_REDACTED} bytes"));
+            }
         }
-        self.occurrences = self.occurrences.saturating_add(count);
-        count > 0
+        if count == 0 {
+            return Ok(None);
+        }
+        tally.redactions.insert(n);
+        out.extend_from_slice(bytes.get(end..).unwrap_or_default());
+        Ok(Some((out, count)))
+    }
+
+    fn record(&self, applied: &[usize], occurrences: u64) -> Option<Record> {
+        let labels: Vec<_> = applied.iter().map(|n| self.label(*n)).collect();
+        let matched_prefix = match applied {
+            [] => return None,
+            [only] => self.document().redactions.get(*only).and_then(|redaction| redaction.matched_prefix.clone()),
+            [..] => None,
+        };
+        Some(Record { rule: labels.join(", "), matched_prefix, occurrences })
     }
 }

@@ -1,331 +1,294 @@
-//! Owns the names that a release doesn't hold: credentials, and what programs leave in a working tree.
+//! Owns the names that no file of a release may have.
 //!
-//! Refuses by name alone, whatever is in the file. Invariant: a name is held part by part and without case (ASCII), as
-//! some file systems take it; names that evidence has (logs, databases with their journals, archives) pass.
+//! Refuses nothing by content, and no evidence: logs, databases with their sidecars, transcripts, archives. Invariant: a
+//! rule's name is stable, since allowances name it.
 
-/// A rule on names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use Match::{Folder, Last, Part, Path, Prefix, Suffix};
+
+/// A rule that refuses names.
+#[derive(Debug)]
 pub struct NameRule {
     /// Its stable name.
-    pub rule: &'static str,
-    /// What such a file is.
+    pub name: &'static str,
+    /// What such a file is, as part of a sentence.
     pub what: &'static str,
-    /// Parts of a path, of a folder or of the file.
-    parts: &'static [&'static str],
-    /// Parts that follow each other.
-    sequences: &'static [&'static [&'static str]],
-    /// How a file's name begins.
-    starts: &'static [&'static str],
-    /// How a file's name ends.
-    ends: &'static [&'static str],
+    /// Any of these is refused. Letters of either case are the same.
+    matches: &'static [Match],
 }
 
-const NONE: NameRule = NameRule { rule: "", what: "", parts: &[], sequences: &[], starts: &[], ends: &[] };
+/// How a name is matched; all texts are in lower case.
+#[derive(Debug)]
+enum Match {
+    /// A file or a folder, by its name.
+    Part(&'static [&'static str]),
+    /// A file or a folder, by how its name starts.
+    Prefix(&'static [&'static str]),
+    /// A file or a folder, by how its name ends.
+    Suffix(&'static [&'static str]),
+    /// The file, not a folder above it, by its name.
+    Last(&'static [&'static str]),
+    /// Parts that follow each other.
+    Path(&'static [&'static str]),
+    /// A folder by its name, unless a folder of sources is above it: a part of a program may have the same name.
+    Folder(&'static [&'static str]),
+}
 
-/// The rules, in the order in which they are tried.
-pub const NAMES: &[NameRule] = &[
-    NameRule {
-        rule: "repository-metadata",
-        what: "a version control system keeps its own data there",
-        parts: &[".git", ".hg", ".svn", ".bzr", ".jj"],
-        ..NONE
-    },
-    NameRule {
-        rule: "environment-file",
-        what: "files of environment variables hold passwords",
-        parts: &[".env", ".envrc"],
-        starts: &[".env."],
-        ends: &[".env"],
-        ..NONE
-    },
-    NameRule {
-        rule: "ssh",
-        what: "SSH keeps keys and hosts there",
-        parts: &[
-            ".ssh",
-            "id_rsa",
-            "id_dsa",
-            "id_ecdsa",
-            "id_ecdsa_sk",
-            "id_ed25519",
-            "id_ed25519_sk",
-            "authorized_keys",
-            "known_hosts",
-        ],
-        ..NONE
-    },
-    NameRule {
-        rule: "gnupg",
-        what: "GnuPG keeps private keys there",
-        parts: &[".gnupg", "private-keys-v1.d", "secring.gpg", "secring.pgp"],
-        ..NONE
-    },
-    NameRule {
-        rule: "cloud-credentials",
-        what: "a cloud's tools keep credentials there",
-        parts: &[
-            ".aws",
-            ".azure",
-            ".gcloud",
-            ".kube",
-            ".oci",
-            ".boto",
-            ".s3cfg",
-            ".dockercfg",
-            ".terraformrc",
-            ".vault-token",
-            "application_default_credentials.json",
-        ],
-        sequences: &[&[".config", "gcloud"], &[".docker", "config.json"]],
-        starts: &["client_secret"],
-        ..NONE
-    },
-    NameRule {
-        rule: "credentials",
-        what: "a program keeps passwords or tokens there",
-        parts: &[
-            ".netrc",
-            "_netrc",
-            ".npmrc",
-            ".pypirc",
-            ".git-credentials",
-            ".htpasswd",
-            ".pgpass",
-            ".my.cnf",
-            ".mylogin.cnf",
-            ".vault_pass",
-            ".authinfo",
-            ".authinfo.gpg",
-            "credentials.json",
-        ],
-        sequences: &[
-            &[".cargo", "credentials"],
-            &[".cargo", "credentials.toml"],
-            &[".gem", "credentials"],
-            &["gh", "hosts.yml"],
-            &[".m2", "settings.xml"],
-        ],
-        ..NONE
-    },
-    NameRule {
-        rule: "key-file",
-        what: "such files hold keys",
-        ends: &[
-            ".pem",
-            ".key",
-            ".p8",
-            ".p12",
-            ".pkcs12",
-            ".pfx",
-            ".jks",
-            ".keystore",
-            ".bks",
-            ".kdb",
-            ".kdbx",
-            ".ppk",
-            ".agekey",
-            ".ovpn",
-        ],
-        ..NONE
-    },
-    NameRule {
-        rule: "history-file",
-        what: "it is a record of what a person typed",
-        parts: &[
-            ".bash_history",
-            ".zsh_history",
-            ".sh_history",
-            ".python_history",
-            ".node_repl_history",
-            ".psql_history",
-            ".mysql_history",
-            ".sqlite_history",
-            ".lesshst",
-            ".viminfo",
-        ],
-        ..NONE
-    },
-    NameRule {
-        rule: "dependencies",
-        what: "a package manager puts other people's code there",
-        parts: &["node_modules", "bower_components", "jspm_packages", "site-packages", ".pnpm-store"],
-        sequences: &[&[".yarn", "cache"]],
-        ..NONE
-    },
-    NameRule {
-        rule: "virtual-environment",
-        what: "it is an installed environment of one machine",
-        parts: &[".venv", "venv", ".virtualenv", "virtualenv", ".conda", "pyvenv.cfg"],
-        ..NONE
-    },
-    NameRule {
-        rule: "cache",
-        what: "a program keeps what it can make again there",
-        parts: &[
-            "__pycache__",
-            ".pytest_cache",
-            ".mypy_cache",
-            ".ruff_cache",
-            ".pytype",
-            ".tox",
-            ".nox",
-            ".cache",
-            ".npm",
-            ".gradle",
-            ".terraform",
-            ".ipynb_checkpoints",
-            ".coverage",
-            ".nyc_output",
-            ".hypothesis",
-            ".parcel-cache",
-            ".turbo",
-            ".next",
-            ".nuxt",
-            ".svelte-kit",
-            ".sass-cache",
-            ".eslintcache",
-            ".dart_tool",
-        ],
-        ends: &[".pyc", ".pyo"],
-        ..NONE
-    },
-    NameRule {
-        rule: "build-output",
-        what: "a build makes it",
-        parts: &["cmakefiles", "cmakecache.txt", "deriveddata", ".eggs"],
-        sequences: &[&["target", "debug"], &["target", "release"]],
-        starts: &["cmake-build-"],
-        ends: &[".o", ".obj", ".a", ".so", ".dylib", ".dll", ".exe", ".class", ".rlib", ".rmeta", ".pdb", ".egg-info"],
-    },
-    NameRule {
-        rule: "runtime-file",
-        what: "a running program or system leaves it behind",
-        parts: &["nohup.out", "lost+found", ".ds_store", "thumbs.db", "desktop.ini", ".idea"],
-        ends: &[".pid", ".sock", ".swp", ".swo", ".core", "~"],
-        ..NONE
-    },
+/// Below these a folder is part of a program, whatever its name.
+const SOURCES: &[&str] = &["src", "source", "sources", "lib", "tests", "test", "examples", "docs", "schemas"];
+
+const fn rule(name: &'static str, what: &'static str, matches: &'static [Match]) -> NameRule {
+    NameRule { name, what, matches }
+}
+
+/// Every rule on names.
+#[rustfmt::skip] // A row is a name, what it is and how it matches.
+pub static NAME_RULES: &[NameRule] = &[
+    rule("environment-file", "a file of environment variables", &[
+        Part(&[".env", ".envrc", ".flaskenv"]), Prefix(&[".env.", ".env-", ".env_"]), Suffix(&[".env"]),
+    ]),
+    rule("git-metadata", "metadata of git, or of submodules, which a release doesn't have", &[
+        Part(&[".git", ".gitmodules"]), Suffix(&[".git"]),
+    ]),
+    rule("version-control", "metadata of a version control system", &[Part(&[".hg", ".svn", ".bzr", ".jj", "cvs"])]),
+    rule("ssh", "a private key, or what a machine's SSH knows", &[
+        Part(&[".ssh", "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "authorized_keys",
+            "known_hosts"]),
+        Prefix(&["id_rsa.old", "id_rsa.bak", "id_dsa.old", "id_dsa.bak", "id_ecdsa.old", "id_ecdsa.bak",
+            "id_ed25519.old", "id_ed25519.bak", "known_hosts.", "authorized_keys."]),
+        Last(&["ssh_host_rsa_key", "ssh_host_dsa_key", "ssh_host_ecdsa_key", "ssh_host_ed25519_key"]),
+    ]),
+    rule("key-file", "a file or store of keys", &[
+        Suffix(&[".pem", ".key", ".p8", ".p12", ".pfx", ".pkcs12", ".jks", ".jceks", ".bcfks", ".keystore", ".ppk",
+            ".kdb", ".kdbx", ".keychain", ".keychain-db"]),
+        Last(&["key3.db", "key4.db", "logins.json", "wallet.dat"]),
+    ]),
+    rule("gnupg", "a key ring of GnuPG", &[
+        Part(&[".gnupg", ".password-store", "private-keys-v1.d", "trustdb.gpg"]), Prefix(&["secring.", "pubring."]),
+    ]),
+    rule("cloud-credentials", "credentials of a cloud or a cluster", &[
+        Part(&[".aws", ".azure", ".gcloud", ".kube", ".boto", ".s3cfg", ".oci", ".terraformrc", ".vault-token"]),
+        Path(&[".config", "gcloud"]), Path(&[".docker", "config.json"]), Part(&[".dockercfg", ".dockerconfigjson"]),
+        Last(&["application_default_credentials.json", "kubeconfig"]), Suffix(&[".tfstate", ".tfstate.backup"]),
+    ]),
+    rule("tool-credentials", "where a tool keeps passwords or tokens", &[
+        Part(&[".netrc", "_netrc", ".npmrc", ".pypirc", ".git-credentials", ".gitconfig", ".htpasswd", ".htdigest",
+            ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".gitcookies", ".curlrc", ".wgetrc"]),
+        Path(&[".cargo", "credentials"]), Path(&[".cargo", "credentials.toml"]), Path(&[".gem", "credentials"]),
+        Path(&[".m2", "settings.xml"]), Path(&[".config", "gh"]), Path(&[".config", "hub"]),
+        Path(&[".bundle", "config"]), Path(&[".composer", "auth.json"]),
+    ]),
+    rule("history", "what somebody typed", &[
+        Part(&[".bash_history", ".zsh_history", ".sh_history", ".python_history", ".node_repl_history", ".psql_history",
+            ".mysql_history", ".sqlite_history", ".rediscli_history", ".irb_history", ".lesshst", ".viminfo"]),
+    ]),
+    rule("installed-packages", "packages that a tool installed", &[
+        Part(&["node_modules", "bower_components", "jspm_packages", "site-packages", "dist-packages", ".pnpm-store",
+            "__pypackages__", ".eggs"]),
+        Path(&[".yarn", "cache"]), Path(&[".yarn", "unplugged"]), Path(&["vendor", "bundle"]), Suffix(&[".egg-info"]),
+    ]),
+    rule("virtual-environment", "a virtual environment", &[
+        Part(&[".venv", "venv", ".virtualenv", "virtualenv", ".virtualenvs", ".direnv", ".conda", "conda-meta"]),
+        Last(&["pyvenv.cfg"]),
+    ]),
+    rule("cache", "a cache", &[
+        Part(&["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".cache", ".npm", ".gradle",
+            ".terraform", ".ipynb_checkpoints", ".nyc_output", ".hypothesis", ".eslintcache", ".parcel-cache",
+            ".sass-cache", ".turbo", ".vagrant", ".bundler", ".ccache", ".sccache", ".coverage", "cachedir.tag"]),
+        Prefix(&[".coverage."]), Suffix(&[".pyc", ".pyo", ".profraw", ".profdata", ".gcda", ".gcno", ".tsbuildinfo"]),
+        Path(&[".yarn", "install-state.gz"]), Path(&[".cargo", "registry"]), Path(&[".cargo", "git"]),
+    ]),
+    rule("build-output", "what a build made", &[
+        Folder(&["target", "dist", "build", "_build"]),
+        Path(&["target", "debug"]), Path(&["target", "release"]), Path(&["target", "package"]),
+        Part(&[".next", ".nuxt", ".svelte-kit", ".output", ".build", "cmakefiles", "cmakecache.txt", ".rustc_info.json",
+            "deriveddata"]),
+        Prefix(&["cmake-build-"]),
+        Suffix(&[".o", ".a", ".so", ".dylib", ".dll", ".exe", ".class", ".rlib", ".rmeta", ".pyd", ".dsym"]),
+    ]),
+    rule("litter", "what an operating system or an editor left", &[
+        Part(&[".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", ".spotlight-v100", ".trashes",
+            ".fseventsd", ".idea", ".vs", ".history"]),
+        Prefix(&["._", ".#", ".trash-"]), Suffix(&["~", ".swp", ".swo", ".swx"]),
+    ]),
 ];
 
-/// Folders of build output, where they don't lie among sources.
-const OUTPUTS: [&str; 4] = ["target", "dist", "build", "_build"];
-
-/// Folders below which a folder of such a name is a part of a program or of its documents.
-const SOURCES: [&str; 10] = ["src", "lib", "include", "tests", "test", "docs", "doc", "tools", "scripts", "examples"];
-
-/// The rule that refuses a path.
+/// The first rule that refuses `path`.
 pub fn refused(path: &str) -> Option<&'static NameRule> {
     let lower = path.to_ascii_lowercase();
     let parts: Vec<&str> = lower.split('/').collect();
-    NAMES.iter().find(|rule| rule.is_met(&parts) || (rule.rule == "build-output" && is_output(&parts)))
+    NAME_RULES.iter().find(|rule| rule.matches.iter().any(|one| one.holds(&parts)))
 }
 
-/// Whether a rule on names has this name.
-pub fn is_rule(name: &str) -> bool {
-    NAMES.iter().any(|rule| rule.rule == name)
-}
-
-impl NameRule {
-    fn is_met(&self, parts: &[&str]) -> bool {
-        let starts = |part: &&str| self.starts.iter().any(|start| part.starts_with(start));
-        // A name that is nothing but the ending says what it is as well.
-        let ends = |part: &&str| self.ends.iter().any(|end| part.ends_with(end));
-        parts.iter().any(|part| self.parts.contains(part))
-            || self.sequences.iter().any(|sequence| parts.windows(sequence.len()).any(|window| window == *sequence))
-            || parts.iter().any(starts)
-            || parts.iter().any(ends)
+impl Match {
+    fn holds(&self, parts: &[&str]) -> bool {
+        let any = |test: &dyn Fn(&str) -> bool| parts.iter().any(|part| test(part));
+        match self {
+            Self::Part(names) => any(&|part| names.contains(&part)),
+            Self::Prefix(starts) => any(&|part| starts.iter().any(|start| part.starts_with(start))),
+            Self::Suffix(ends) => any(&|part| ends.iter().any(|end| part.ends_with(end))),
+            Self::Last(names) => parts.last().is_some_and(|last| names.contains(last)),
+            Self::Path(path) => parts.windows(path.len()).any(|window| window == *path),
+            Self::Folder(names) => {
+                let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
+                let found = folders.iter().position(|part| names.contains(part));
+                let above = found.and_then(|at| folders.get(..at));
+                above.is_some_and(|above| !above.iter().any(|part| SOURCES.contains(part)))
+            }
+        }
     }
-}
-
-fn is_output(parts: &[&str]) -> bool {
-    let folders = parts.split_last().map_or(&[][..], |(_, folders)| folders);
-    let among_sources = |part: &&str| SOURCES.contains(part);
-    folders.iter().take_while(|part| !among_sources(part)).any(|part| OUTPUTS.contains(part))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
-    fn rule(path: &str) -> &'static str {
-        refused(path).map_or("", |rule| rule.rule)
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "most of it is a table")]
+    fn each_rule_refuses_its_names() {
+        let rows: &[(&str, &[&str])] = &[
+            ("environment-file", &[".env", "a/.ENV", ".env.local", ".env.example", "prod.env", ".envrc", ".env-old"]),
+            ("git-metadata", &[".git", ".git/HEAD", "tools/.Git", ".gitmodules", "mirror.git/HEAD"]),
+            ("version-control", &[".hg/store", "a/.svn/entries", ".jj/repo", "CVS/Root"]),
+            ("ssh", &[".ssh/config", "keys/id_rsa", "ID_ED25519", "id_rsa.bak", "known_hosts", "ssh_host_rsa_key"]),
+            (
+                "key-file",
+                &["a.pem", "tls/server.KEY", "x.p12", "x.pfx", "x.jks", "x.keystore", "x.kdbx", "x.ppk", "x.p8"],
+            ),
+            ("gnupg", &[".gnupg/x", "secring.gpg", "pubring.kbx", "trustdb.gpg"]),
+            (
+                "cloud-credentials",
+                &[
+                    ".aws/config",
+                    ".azure/x",
+                    ".kube/config",
+                    ".config/gcloud/x",
+                    ".docker/config.json",
+                    "terraform.tfstate",
+                ],
+            ),
+            (
+                "tool-credentials",
+                &[
+                    ".netrc",
+                    "_netrc",
+                    ".npmrc",
+                    "web/.npmrc",
+                    ".pypirc",
+                    ".cargo/credentials",
+                    ".cargo/credentials.toml",
+                    ".git-credentials",
+                    ".gem/credentials",
+                    ".htpasswd",
+                    ".pgpass",
+                    ".my.cnf",
+                ],
+            ),
+            ("history", &[".bash_history"]),
+            (
+                "installed-packages",
+                &[
+                    "node_modules/a/index.js",
+                    "web/bower_components/x",
+                    "lib/site-packages/x.py",
+                    ".yarn/cache/x.zip",
+                    ".pnpm-store/v3",
+                ],
+            ),
+            ("virtual-environment", &[".venv/bin/python", "venv/x", "env/pyvenv.cfg"]),
+            (
+                "cache",
+                &[
+                    "a/__pycache__/a.pyc",
+                    "x.pyc",
+                    ".pytest_cache/README.md",
+                    ".coverage",
+                    ".coverage.host.1",
+                    ".tox/x",
+                    ".cache/x",
+                    ".gradle/x",
+                    ".hypothesis/x",
+                    "a/CACHEDIR.TAG",
+                    ".ipynb_checkpoints/x",
+                ],
+            ),
+            (
+                "build-output",
+                &[
+                    "target/debug/x",
+                    "crates/a/target/doc/x",
+                    "dist/a.js",
+                    "packages/a/dist/a.js",
+                    "build/x",
+                    "src/target/release/x",
+                    "a.o",
+                    "lib/a.so",
+                    "b.dll",
+                    "A.class",
+                ],
+            ),
+            ("litter", &[".DS_Store", "a/Thumbs.db", "desktop.ini", "a.swp", "a.txt~", ".idea/x", "._a", "__MACOSX/a"]),
+        ];
+        for (rule, names) in rows {
+            for name in *names {
+                assert_eq!(refused(name).map(|rule| rule.name), Some(*rule), "{name}");
+            }
+        }
+        let tested: BTreeSet<_> = rows.iter().map(|(rule, _)| *rule).collect();
+        assert_eq!(tested, NAME_RULES.iter().map(|rule| rule.name).collect());
+        assert_eq!(tested.len(), NAME_RULES.len(), "a rule's name stands twice");
     }
 
     #[test]
-    fn names_of_credentials_and_leftovers_are_refused_at_any_depth_and_in_any_case() {
-        for (name, wanted) in [
-            (".env", "environment-file"),
-            (".env.local", "environment-file"),
-            ("prod.env", "environment-file"),
-            (".envrc", "environment-file"),
-            (".ssh/config", "ssh"),
-            ("id_ed25519", "ssh"),
-            (".aws/credentials", "cloud-credentials"),
-            (".docker/config.json", "cloud-credentials"),
-            (".config/gcloud/a", "cloud-credentials"),
-            (".netrc", "credentials"),
-            ("_netrc", "credentials"),
-            (".npmrc", "credentials"),
-            (".cargo/credentials.toml", "credentials"),
-            ("server.key", "key-file"),
-            ("cert.pem", "key-file"),
-            ("store.p12", "key-file"),
-            (".gnupg/pubring.kbx", "gnupg"),
-            ("node_modules/a/index.js", "dependencies"),
-            (".venv/bin/python", "virtual-environment"),
-            ("venv/pyvenv.cfg", "virtual-environment"),
-            ("__pycache__/a.py", "cache"),
-            ("a.pyc", "cache"),
-            (".pytest_cache/v/x", "cache"),
-            ("dist/a.js", "build-output"),
-            ("build/a.txt", "build-output"),
-            ("target/debug/a", "build-output"),
-            ("main.o", "build-output"),
-            ("pkg.egg-info/PKG-INFO", "build-output"),
-            (".DS_Store", "runtime-file"),
-            ("notes.txt~", "runtime-file"),
-            ("server.pid", "runtime-file"),
-            (".git", "repository-metadata"),
-            (".bash_history", "history-file"),
-        ] {
-            assert_eq!(rule(name), wanted, "{name}");
-            assert_eq!(rule(&name.to_ascii_uppercase()), wanted, "{name}");
-            assert_eq!(rule(&format!("a/b/{name}")), wanted, "{name}");
+    fn texts_of_the_table_are_in_lower_case() {
+        for one in NAME_RULES.iter().flat_map(|rule| rule.matches) {
+            let (Part(texts) | Prefix(texts) | Suffix(texts) | Last(texts) | Path(texts) | Folder(texts)) = one;
+            assert!(texts.iter().all(|text| *text == text.to_ascii_lowercase()), "{texts:?}");
         }
     }
 
     #[test]
-    fn names_of_sources_and_evidence_pass() {
+    fn sources_and_evidence_are_not_refused() {
         for name in [
+            "README.md",
             ".gitignore",
             ".gitattributes",
-            ".gitmodules",
+            ".gitkeep",
             ".github/workflows/ci.yml",
-            "id_rsa.pub",
-            "src/build/mod.rs",
-            "crates/a/src/target/mod.rs",
-            "docs/build/index.md",
-            "build",
-            "dist",
-            "build.rs",
-            "environment.md",
+            "environment.rs",
             "src/env.rs",
-            "keys.md",
-            "matrices/a/runs/r1/cases/01/store.sqlite3-journal",
-            "matrices/a/runs/r1/cases/01/store.sqlite3-wal",
-            "case-08.pytest.stdout.log",
-            "source-snapshots/final-71e0.tar.gz",
-            "a.transcript.jsonl",
+            "src/build/mod.rs",
+            "src/target.rs",
+            "src/dist/x.rs",
+            "build.rs",
+            "src/target/mod.rs",
+            "dist.md",
+            "cases/01/store.sqlite3",
+            "cases/01/store.sqlite3-wal",
+            "store.sqlite3-journal",
+            "a.db",
+            "case.stdout.log",
+            "server.transcript.jsonl",
+            "server.transcript.log",
+            "source.tar.gz",
+            "release/a.zip",
+            "id_rsa.pub",
+            "src/keys.rs",
+            "keyboard.md",
+            "a.pub",
+            "sig.asc",
+            "monkey",
+            ".vscode/settings.json",
+            "docs/build/x.md",
             "package-lock.json",
             "Cargo.lock",
-            "release/a.zip",
+            ".cargo/config.toml",
+            "results.jsonl",
+            "a.pem.md",
+            "history.md",
         ] {
-            assert_eq!(rule(name), "", "{name}");
+            assert_eq!(refused(name).map(|rule| rule.name), None, "{name}");
         }
-    }
-
-    #[test]
-    fn names_of_rules_are_unique() {
-        let names: std::collections::BTreeSet<_> = NAMES.iter().map(|rule| rule.rule).collect();
-        assert_eq!(names.len(), NAMES.len());
     }
 }

@@ -1,315 +1,250 @@
-//! Owns the rules of a release, `exhibit-export/1`: redactions, omissions, allowances, retained runs.
+//! Owns the rules of one release, ready for use: the document with its patterns and globs compiled.
 //!
-//! Refuses documents that don't follow the format, with all their faults. Invariant: every pattern and every glob of
-//! loaded rules compiles within its bound.
+//! Refuses a document whose patterns, globs, labels or paths don't fit together, with all faults at once. Invariant: rules
+//! that were loaded can be applied to any path and content without failing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 use regex::bytes::{Regex, RegexBuilder};
-use serde::{Deserialize, Deserializer};
 
-use crate::digest::{GitBlob, Sha256};
+use super::document::{Document, Omission};
+use super::tally::Tally;
+use super::{OPAQUE, refused, secret};
 use crate::document::{Format, shown};
 use crate::error::Error;
-use crate::form::{self, Project};
-use crate::json;
-use crate::limits::Limits;
-use crate::name::EntryName;
+use crate::finding::{Code, Finding, Place};
+use crate::limits::{Limits, MAX_MATCHER, MAX_PATTERN, MAX_REDACTIONS};
 
-/// The format of export rules. Version 1 is the first.
+/// The format of the rules. Version 1 is the first.
 pub const FORMAT: Format = Format {
     kind: "document of export rules",
     name: "exhibit-export/1",
     schema: include_str!("../../schemas/exhibit-export-1.json"),
 };
 
-/// Bytes of a compiled pattern. What matches a path, a host or a name takes a few thousand.
-const MAX_COMPILED: usize = 1 << 20;
-
-/// The named group of a pattern that is the private part of what it matches.
-pub(super) const PRIVATE: &str = "private";
-
-/// The rules of a release.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rules {
-    /// Name and major version of the format.
-    pub format: String,
-    /// The project that is released.
-    pub project: Project,
-    /// For people only.
-    #[serde(default, deserialize_with = "json::optional")]
-    pub notes: Option<String>,
-    /// What is replaced, in the order in which it is.
-    #[serde(default, deserialize_with = "json::objects")]
-    pub redactions: Vec<Redaction>,
-    /// What is left out.
-    #[serde(default, deserialize_with = "json::objects")]
-    pub omissions: Vec<Omission>,
-    /// What would be refused and isn't.
-    #[serde(default, deserialize_with = "json::objects")]
-    pub allowed: Vec<Allowed>,
-    /// Redactions that were made before.
-    #[serde(default, deserialize_with = "json::objects")]
-    pub derivatives: Vec<RecordedDerivative>,
-    /// Runs to be retained, besides those in `matrices/<name>/runs`, or with more to say of them.
-    #[serde(default, deserialize_with = "json::objects")]
-    pub runs: Vec<Run>,
-    /// Folders whose runs are no evidence of the release.
-    #[serde(default, deserialize_with = "json::objects")]
-    pub not_retained: Vec<NotRetained>,
-}
-
-/// What is replaced in some files.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Redaction {
-    /// The name of the rule in the manifest.
-    #[serde(deserialize_with = "form::filled")]
-    pub label: String,
-    /// What is private: a whole match, or its group named `private`.
-    #[serde(deserialize_with = "pattern")]
-    pub pattern: Regex,
-    /// What stands in a match's place.
-    pub replacement: String,
-    /// The files, one glob at least.
-    pub files: Vec<Glob>,
-    /// Why.
-    #[serde(deserialize_with = "form::filled")]
-    pub reason: String,
-    /// What a match starts with, where that may be told.
-    #[serde(default, deserialize_with = "json::optional")]
-    pub matched_prefix: Option<String>,
-}
-
-/// What is left out.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Omission {
-    /// The files.
-    pub files: Glob,
-    /// Why.
-    #[serde(deserialize_with = "form::filled")]
-    pub reason: String,
-    /// Whether there may be none.
-    #[serde(default)]
-    pub optional: bool,
-}
-
-/// What would be refused and isn't.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Allowed {
-    /// The files.
-    pub files: Glob,
-    /// The rule that refuses them.
-    #[serde(deserialize_with = "form::filled")]
-    pub rule: String,
-    /// Why they are no danger.
-    #[serde(deserialize_with = "form::filled")]
-    pub reason: String,
-}
-
-/// A redaction that was made before the file came into the repository.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecordedDerivative {
-    /// The file.
-    pub path: EntryName,
-    /// The name of the rule that was applied.
-    #[serde(deserialize_with = "form::filled")]
-    pub rule: String,
-    /// The digest of what was published.
-    pub public_sha256: Sha256,
-    /// The digest of the private original: an assertion.
-    pub private_sha256: Sha256,
-    /// The git blob id of the private original: an assertion.
-    #[serde(default, deserialize_with = "json::nullable")]
-    pub private_git_blob: Option<GitBlob>,
-    /// What it matched up to, where that may be told.
-    #[serde(default, deserialize_with = "json::nullable")]
-    pub matched_prefix: Option<String>,
-    /// How often it matched, where that is known.
-    #[serde(default, deserialize_with = "form::integer_or_null")]
-    pub occurrences: Option<u64>,
-}
-
-/// A run to be retained.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Run {
-    /// Its folder.
-    pub path: EntryName,
-    /// Its matrix, where its own word isn't to be followed.
-    #[serde(default, deserialize_with = "json::nullable")]
-    pub matrix: Option<EntryName>,
-    /// Its dialect.
-    #[serde(default, deserialize_with = "json::nullable")]
-    pub dialect: Option<EntryName>,
-    /// Why it is kept although it isn't coherent.
-    #[serde(default, deserialize_with = "json::nullable")]
-    pub failed_evidence: Option<String>,
-    /// Why it goes without its sources.
-    #[serde(default, deserialize_with = "json::nullable")]
-    pub without_snapshot: Option<String>,
-}
-
-/// A folder whose runs are no evidence of the release.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NotRetained {
-    /// The folder.
-    pub path: EntryName,
-    /// Why.
-    #[serde(deserialize_with = "form::filled")]
-    pub reason: String,
-}
-
-/// Names of files: `*` and `?` stay within a part, `**` goes over parts; upper and lower case differ.
+/// The rules of one release.
 #[derive(Debug, Clone)]
-pub struct Glob(GlobMatcher);
+pub struct Rules {
+    document: Document,
+    redactions: Vec<Compiled>,
+    omissions: Vec<GlobMatcher>,
+    allowed: Vec<GlobMatcher>,
+}
+
+/// A redaction, ready for use; it stands where its declaration stands.
+#[derive(Debug, Clone)]
+pub(super) struct Compiled {
+    pub(super) pattern: Regex,
+    pub(super) files: Vec<GlobMatcher>,
+}
 
 impl Rules {
-    /// Reads the rules that came from the file at `path`.
+    /// Reads the rules that a person gave, from the file at `path`.
     ///
     /// # Errors
     /// A newer or foreign format; a document with faults, all of them.
     pub fn load(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
-        let invalid = |faults| Error::Document { path: path.to_path_buf(), kind: FORMAT.kind, faults };
-        let draft: Draft = FORMAT.load(path, bytes, limits)?;
-        let faults = draft.faults();
-        if !faults.is_empty() {
-            return Err(invalid(faults));
-        }
-        let rules: Self = FORMAT.load(path, bytes, limits)?;
-        let faults = rules.faults();
-        if faults.is_empty() { Ok(rules) } else { Err(invalid(faults)) }
-    }
-
-    /// The first omission that a path falls under, with its place.
-    pub fn omission(&self, path: &str) -> Option<(usize, &Omission)> {
-        self.omissions.iter().enumerate().find(|(_, omission)| omission.files.is_match(path))
-    }
-
-    /// The first allowance of what `rule` refuses of a path.
-    pub fn allowance(&self, path: &str, rule: &str) -> Option<usize> {
-        self.allowed.iter().position(|allowed| allowed.rule == rule && allowed.files.is_match(path))
-    }
-
-    /// Whether what `rule` refuses of a path is allowed.
-    pub fn allows(&self, path: &str, rule: &str) -> bool {
-        self.allowance(path, rule).is_some()
-    }
-
-    /// What neither the schema nor the types can say.
-    fn faults(&self) -> Vec<String> {
-        let labels = self.redactions.iter().map(|redaction| redaction.label.as_str());
-        let mut faults = twice("redactions", "label", labels);
-        faults.extend(twice("derivatives", "path", self.derivatives.iter().map(|each| each.path.as_str())));
-        faults.extend(twice("runs", "path", self.runs.iter().map(|each| each.path.as_str())));
-        faults.extend(twice("not_retained", "path", self.not_retained.iter().map(|each| each.path.as_str())));
-        for (index, redaction) in self.redactions.iter().enumerate() {
-            let at = |field: &str| format!("/redactions/{index}/{field}");
-            if redaction.pattern.is_match(b"") {
-                faults.push(format!("{}: it matches where nothing stands", at("pattern")));
-            }
-            if redaction.label.contains(", ") {
-                faults.push(format!("{}: a comma and a space part labels in the manifest", at("label")));
-            }
-            let replacement = redaction.replacement.as_bytes();
-            for other in self.redactions.iter().filter(|other| other.pattern.is_match(replacement)) {
-                faults.push(format!("{}: the pattern of \"{}\" matches it", at("replacement"), shown(&other.label)));
-            }
-        }
-        for (index, allowed) in self.allowed.iter().enumerate() {
-            if !super::refused::is_rule(&allowed.rule) && !super::scan::is_rule(&allowed.rule) {
-                faults.push(format!("/allowed/{index}/rule: no rule has the name \"{}\"", shown(&allowed.rule)));
-            }
-        }
-        faults
-    }
-}
-
-fn twice<'a>(list: &str, field: &str, values: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let again = values.enumerate().filter(|(_, value)| !seen.insert(*value));
-    again.map(|(index, value)| format!("/{list}/{index}/{field}: {} stands there already", shown(value))).collect()
-}
-
-/// The rules with patterns and globs as text, so that all that don't compile are told at once.
-#[derive(Deserialize)]
-struct Draft {
-    #[serde(default)]
-    redactions: Vec<DraftRedaction>,
-    #[serde(default)]
-    omissions: Vec<DraftFiles>,
-    #[serde(default)]
-    allowed: Vec<DraftFiles>,
-}
-
-#[derive(Deserialize)]
-struct DraftRedaction {
-    pattern: String,
-    files: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct DraftFiles {
-    files: String,
-}
-
-impl Draft {
-    fn faults(&self) -> Vec<String> {
+        let document: Document = FORMAT.load(path, bytes, limits)?;
         let mut faults = Vec::new();
-        for (index, redaction) in self.redactions.iter().enumerate() {
-            faults.extend(compiled(&redaction.pattern).err().map(|e| format!("/redactions/{index}/pattern: {e}")));
-            for (at, glob) in redaction.files.iter().enumerate() {
-                faults.extend(globbed(glob).err().map(|e| format!("/redactions/{index}/files/{at}: {e}")));
+        let redactions = redactions(&document, &mut faults);
+        let globs = document.omissions.iter().enumerate();
+        let omissions =
+            globs.filter_map(|(n, o)| glob(&format!("/omissions/{n}/files"), &o.files, &mut faults)).collect();
+        let globs = document.allowed.iter().enumerate();
+        let allowed = globs.filter_map(|(n, a)| glob(&format!("/allowed/{n}/files"), &a.files, &mut faults)).collect();
+        faults.extend(replacements(&document, &redactions));
+        faults.extend(repeated(&document));
+        faults.extend(others(&document));
+        if faults.is_empty() {
+            return Ok(Self { document, redactions, omissions, allowed });
+        }
+        Err(Error::Document { path: path.to_path_buf(), kind: FORMAT.kind, faults })
+    }
+
+    /// The document as it was declared.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    pub(super) fn compiled(&self) -> &[Compiled] {
+        &self.redactions
+    }
+
+    /// The label of the redaction at a position.
+    pub(super) fn label(&self, redaction: usize) -> &str {
+        self.document.redactions.get(redaction).map_or("", |redaction| &redaction.label)
+    }
+
+    /// The first omission that leaves `path` out. All that match it are counted as used.
+    pub fn omitted(&self, path: &str, tally: &mut Tally) -> Option<&Omission> {
+        let matching = || self.omissions.iter().enumerate().filter(|(_, glob)| glob.is_match(path)).map(|(n, _)| n);
+        tally.omissions.extend(matching());
+        self.document.omissions.get(matching().next()?)
+    }
+
+    /// Holds the name of a file that is kept against the refused names. The finding shows the name as it is; what is
+    /// private in it is for [`super::Scan::name`] to find.
+    pub fn check_name(&self, path: &str, tally: &mut Tally) -> Option<Finding> {
+        let rule = refused::refused(path)?;
+        if self.allows(path, rule.name, tally) {
+            return None;
+        }
+        let message = format!("the name is refused: {} ({})", rule.what, rule.name);
+        Some(Finding::new(Code::ExportName, Place::entry(crate::name::escape(path.as_bytes())), message))
+    }
+
+    /// Whether the rules let `path` through where `rule` refuses it.
+    pub(super) fn allows(&self, path: &str, rule: &str, tally: &mut Tally) -> bool {
+        let mut allowed = self.document.allowed.iter().zip(&self.allowed);
+        let found = allowed.position(|(allowed, files)| allowed.rule == rule && files.is_match(path));
+        tally.allowed.extend(found);
+        found.is_some()
+    }
+
+    /// What was declared and applied to nothing. `excused` are the labels of redactions that may match nothing, such as
+    /// [`Document::recorded_labels`] of a repository whose files were redacted before.
+    pub fn unused(&self, tally: &Tally, excused: &BTreeSet<&str>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut push = |code, what: String| findings.push(Finding::new(code, Place::default(), what));
+        for (n, redaction) in self.document.redactions.iter().enumerate() {
+            let label = shown(&redaction.label);
+            if excused.contains(redaction.label.as_str()) {
+                continue;
+            }
+            let empty = |(glob, _): &(usize, &String)| !tally.globs.contains(&(n, *glob));
+            let mut globs = redaction.files.iter().enumerate().filter(empty).peekable();
+            if globs.peek().is_none() && !tally.redactions.contains(&n) {
+                push(Code::ExportRedaction, format!("the redaction \"{label}\" matches nothing in any file"));
+            }
+            for (_, glob) in globs {
+                let glob = shown(glob);
+                push(Code::ExportRedaction, format!("no file is \"{glob}\", which the redaction \"{label}\" names"));
             }
         }
-        for (list, entries) in [("omissions", &self.omissions), ("allowed", &self.allowed)] {
-            for (index, entry) in entries.iter().enumerate() {
-                faults.extend(globbed(&entry.files).err().map(|e| format!("/{list}/{index}/files: {e}")));
+        for (n, omission) in self.document.omissions.iter().enumerate() {
+            if !omission.optional && !tally.omissions.contains(&n) {
+                push(
+                    Code::ExportOmission,
+                    format!("no file is \"{}\", which is to be omitted", shown(&omission.files)),
+                );
             }
         }
-        faults
+        for (n, allowed) in self.document.allowed.iter().enumerate() {
+            if !tally.allowed.contains(&n) {
+                let rule = shown(&allowed.rule);
+                let what =
+                    format!("\"{}\" is allowed for the rule {rule}, which doesn't refuse it", shown(&allowed.files));
+                push(Code::ExportOmission, what);
+            }
+        }
+        findings
     }
 }
 
-fn compiled(pattern: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(pattern).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED * 8).build();
-    built.map_err(|error| {
-        // The crate draws the pattern over several lines; its last one says what is wrong.
-        let text = error.to_string();
-        shown(text.lines().last().unwrap_or_default().trim_start_matches("error: "))
-    })
-}
-
-fn globbed(glob: &str) -> Result<Glob, String> {
-    let built = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
-    built.map(|glob| Glob(glob.compile_matcher())).map_err(|error| shown(&error.kind().to_string()))
-}
-
-impl Glob {
-    /// Whether a path is one of those names.
-    pub fn is_match(&self, path: &str) -> bool {
-        self.0.is_match(path)
+/// The redactions ready for use; fewer than declared where there are faults.
+fn redactions(document: &Document, faults: &mut Vec<String>) -> Vec<Compiled> {
+    if document.redactions.len() > MAX_REDACTIONS {
+        faults.push(format!("/redactions: there are more than {MAX_REDACTIONS}"));
+        return Vec::new();
     }
+    let mut compiled = Vec::new();
+    for (n, redaction) in document.redactions.iter().enumerate() {
+        let place = format!("/redactions/{n}");
+        let pattern = pattern(&place, &redaction.pattern, faults);
+        let globs = redaction.files.iter().enumerate();
+        let files = globs.filter_map(|(g, text)| glob(&format!("{place}/files/{g}"), text, faults)).collect();
+        compiled.extend(pattern.map(|pattern| Compiled { pattern, files }));
+    }
+    compiled
+}
 
-    /// The glob as it was written.
-    pub fn as_str(&self) -> &str {
-        self.0.glob().glob()
+fn pattern(place: &str, text: &str, faults: &mut Vec<String>) -> Option<Regex> {
+    let mut fault = |what: String| {
+        faults.push(format!("{place}/pattern: {what}"));
+        None
+    };
+    if text.len() > MAX_PATTERN {
+        return fault(format!("it is longer than {MAX_PATTERN} bytes"));
+    }
+    let built = RegexBuilder::new(text).size_limit(MAX_MATCHER).dfa_size_limit(MAX_MATCHER).build();
+    match built {
+        Err(regex::Error::CompiledTooBig(_)) => fault("it is too large: use smaller repetitions".to_owned()),
+        // The last line says what is wrong, those above it draw an arrow.
+        Err(error) => fault(shown(error.to_string().lines().last().unwrap_or_default())),
+        Ok(pattern) if pattern.is_match(b"") => fault("it matches an empty text".to_owned()),
+        Ok(pattern) => Some(pattern),
     }
 }
 
-impl<'de> Deserialize<'de> for Glob {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        globbed(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+fn glob(place: &str, text: &str, faults: &mut Vec<String>) -> Option<GlobMatcher> {
+    match GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build() {
+        Ok(glob) => Some(glob.compile_matcher()),
+        Err(error) => {
+            faults.push(format!("{place}: {}", shown(&error.kind().to_string())));
+            None
+        }
     }
 }
 
-fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
-    compiled(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+/// A replacement that a pattern matches would be redacted again.
+fn replacements(document: &Document, compiled: &[Compiled]) -> Vec<String> {
+    let matched =
+        |replacement: &str| compiled.iter().any(|redaction| redaction.pattern.is_match(replacement.as_bytes()));
+    let list = document.redactions.iter().enumerate();
+    list.filter(|(_, redaction)| matched(&redaction.replacement))
+        .map(|(n, _)| format!("/redactions/{n}/replacement: the pattern of a redaction matches it"))
+        .collect()
+}
+
+/// What stands twice in a list where it may stand once.
+fn repeated(document: &Document) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut list = |name: &str, field: &str, values: Vec<&str>| {
+        let mut first = BTreeMap::new();
+        for (n, value) in values.into_iter().enumerate() {
+            if let Some(before) = first.get(value) {
+                faults.push(format!("/{name}/{n}/{field}: {} stands at /{name}/{before} already", shown(value)));
+            } else {
+                first.insert(value, n);
+            }
+        }
+    };
+    list("redactions", "label", document.redactions.iter().map(|r| r.label.as_str()).collect());
+    list("omissions", "files", document.omissions.iter().map(|o| o.files.as_str()).collect());
+    list("derivatives", "path", document.derivatives.iter().map(|d| d.path.as_str()).collect());
+    list("runs", "path", document.runs.iter().map(|r| r.path.as_str()).collect());
+    list("not_retained", "path", document.not_retained.iter().map(|r| r.path.as_str()).collect());
+    let allowed: Vec<_> = document.allowed.iter().map(|a| format!("{} for {}", a.files, a.rule)).collect();
+    list("allowed", "files", allowed.iter().map(String::as_str).collect());
+    faults
+}
+
+/// What else doesn't fit together.
+fn others(document: &Document) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (n, redaction) in document.redactions.iter().enumerate() {
+        if redaction.files.is_empty() {
+            faults.push(format!("/redactions/{n}/files: the list is empty"));
+        }
+    }
+    for (n, allowed) in document.allowed.iter().enumerate() {
+        let names = refused::NAME_RULES.iter().map(|rule| rule.name);
+        let mut known = names.chain(secret::SECRET_RULES.iter().map(|rule| rule.name)).chain([OPAQUE]);
+        if !known.any(|name| name == allowed.rule) {
+            faults.push(format!("/allowed/{n}/rule: {} is the name of no rule", shown(&allowed.rule)));
+        }
+    }
+    for (n, recorded) in document.derivatives.iter().enumerate() {
+        if recorded.public_sha256 == recorded.private_sha256 {
+            faults.push(format!("/derivatives/{n}/private_sha256: it is the public one, so nothing was redacted"));
+        }
+    }
+    for (n, run) in document.not_retained.iter().enumerate() {
+        if document.runs.iter().any(|retained| retained.path == run.path) {
+            faults.push(format!("/not_retained/{n}/path: {} stands in /runs too", run.path));
+        }
+    }
+    faults
 }

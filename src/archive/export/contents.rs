@@ -8,6 +8,7 @@ use std::io::Read;
 
 use rayon::prelude::*;
 
+use super::redactions::Redacted;
 use super::runs::Retained;
 use super::select::Selection;
 use super::snapshots::Snapshot;
@@ -17,10 +18,10 @@ use crate::error::Error;
 use crate::finding::{Findings, Severity};
 use crate::form::{Mode, Project};
 use crate::git::Commit;
-use crate::limits::Limits;
+use crate::limits::{Limits, MAX_REDACTED};
 use crate::manifest::{self, Derivative, Document, Kind, MANIFEST, Omission, Own, Standing};
 use crate::name::EntryName;
-use crate::redact::{Redactor, Scan, Source};
+use crate::redact::{Rules, Scan, Tally};
 use crate::run::role_of;
 use crate::tree::{Inventory, Progress, Step};
 
@@ -28,11 +29,11 @@ use crate::tree::{Inventory, Progress, Step};
 pub(super) struct Contents<'a> {
     pub(super) inventory: &'a Inventory,
     pub(super) selection: &'a Selection,
-    pub(super) redactor: &'a Redactor,
+    pub(super) rules: &'a Rules,
     /// Redactions that were made before.
     pub(super) recorded: BTreeMap<String, Derivative>,
-    /// Redactions that are made now, with the size and digests of what they leave.
-    pub(super) redacted: BTreeMap<String, (Derivative, u64, ContentDigests)>,
+    /// Redactions that are made now.
+    pub(super) redacted: BTreeMap<String, Redacted>,
     /// Source snapshots that are made now, by path.
     pub(super) snapshots: BTreeMap<EntryName, Snapshot>,
     /// The runs, sorted by path.
@@ -41,39 +42,42 @@ pub(super) struct Contents<'a> {
 
 impl Contents<'_> {
     /// Opens a content as it is in the release.
-    pub(super) fn open(&self, name: &EntryName, limits: &Limits) -> Result<Box<dyn Read + '_>, Error> {
+    pub(super) fn open(&self, name: &EntryName) -> Result<Box<dyn Read + '_>, Error> {
         if let Some(snapshot) = self.snapshots.get(name) {
             return Ok(Box::new(snapshot.bytes()));
         }
         if !self.redacted.contains_key(name.as_str()) {
             return self.inventory.open_file(name.as_str());
         }
-        let original = self.inventory.read(name.as_str(), limits.max_redacted)?;
-        let public = self.redactor.apply(name.as_str(), original);
+        let original = self.inventory.read(name.as_str(), MAX_REDACTED)?;
+        let public = self.rules.redact(name.as_str(), original, &mut Tally::default());
         let changed = |_| Error::Changed { path: self.inventory.path().join(name.as_str()) };
         Ok(Box::new(std::io::Cursor::new(public.map_err(changed)?.bytes)))
     }
 
     /// Looks for what is private in every content and name.
-    pub(super) fn scan(&self, scan: &Scan<'_>, limits: &Limits, progress: Progress<'_>) -> Result<Findings, Error> {
+    pub(super) fn scan(
+        &self,
+        scan: &Scan<'_>,
+        limits: &Limits,
+        progress: Progress<'_>,
+    ) -> Result<(Tally, Findings), Error> {
         let names: Vec<&EntryName> = self.selection.files.keys().chain(self.snapshots.keys()).collect();
         progress(Step::Total(self.inventory.files().map(|(file, _)| file.size).sum()));
-        let found: Vec<Findings> = names
-            .par_iter()
-            .map(|name| {
-                let path = name.as_str();
-                let as_it_is = !self.redacted.contains_key(path) && !self.snapshots.contains_key(*name);
-                let on_disk = as_it_is.then(|| self.inventory.path().join(path));
-                let open = || self.open(name, limits);
-                let mut findings = scan.content(&Source { path, on_disk: on_disk.as_deref(), open: &open })?;
-                findings.append(scan.name(path));
-                progress(Step::Bytes(self.inventory.file(path).map_or(0, |(file, _)| file.size)));
-                Ok(findings)
-            })
-            .collect::<Result<_, Error>>()?;
-        let mut findings = Findings::new(limits.max_findings);
-        found.into_iter().for_each(|each| findings.append(each));
-        Ok(findings)
+        let one = |name: &&EntryName| {
+            let (path, mut tally) = (name.as_str(), Tally::default());
+            let mut findings = scan.content(path, &mut self.open(name)?, &mut tally)?;
+            findings.append(scan.name(path, &mut tally));
+            progress(Step::Bytes(self.inventory.file(path).map_or(0, |(file, _)| file.size)));
+            Ok((tally, findings))
+        };
+        let scanned: Vec<_> = names.par_iter().map(one).collect::<Result<_, Error>>()?;
+        let (mut tally, mut findings) = (Tally::default(), Findings::new(limits.max_findings));
+        for (one, found) in scanned {
+            tally.merge(one);
+            findings.append(found);
+        }
+        Ok((tally, findings))
     }
 
     /// The manifest of all that.
@@ -96,7 +100,7 @@ impl Contents<'_> {
             let path = file.name.as_str();
             let executable = self.selection.files.get(&file.name).copied().unwrap_or_default();
             let (derivative, size, digests) = match (self.redacted.get(path), self.recorded.get(path)) {
-                (Some((derivative, size, digests)), _) => (Some(derivative), *size, *digests),
+                (Some(made), _) => (Some(&made.derivative), made.size, made.digests),
                 (None, recorded) => (recorded, file.size, *digests),
             };
             self.file(&file.name, executable, size, digests, derivative.cloned())
@@ -174,7 +178,7 @@ impl Contents<'_> {
 
     /// The redacted files for the report.
     pub(super) fn redacted_files(&self) -> Vec<RedactedFile> {
-        let now = self.redacted.iter().map(|(path, (derivative, ..))| (path, derivative, false));
+        let now = self.redacted.iter().map(|(path, made)| (path, &made.derivative, false));
         let before = self.recorded.iter().map(|(path, derivative)| (path, derivative, true));
         let all: BTreeMap<&String, RedactedFile> = now
             .chain(before)

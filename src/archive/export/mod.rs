@@ -29,7 +29,7 @@ use crate::limits::Limits;
 use crate::manifest::{Derivative, MANIFEST, Own, Standing};
 use crate::name::escape;
 use crate::policy::Policy;
-use crate::redact::{Redactor, Rules, Scan};
+use crate::redact::{Rules, Scan, Tally};
 use crate::tree::{Inventory, Progress};
 
 /// The rules of a release, from the commit's root.
@@ -46,6 +46,8 @@ pub struct Export<'a> {
     pub out: &'a Path,
     /// The study's policy, where it isn't an embedded one.
     pub policy: Option<&'a Path>,
+    /// A folder for what has to be unpacked to be looked into. Nothing is left there.
+    pub scratch: &'a Path,
 }
 
 /// What came of it.
@@ -104,10 +106,10 @@ pub fn export(request: &Export<'_>, limits: &Limits, progress: Progress<'_>) -> 
     let rules = rules(&repository, &entries, limits)?;
     let policy = match policy {
         Some(policy) => Some(of_project(policy, &rules)?),
-        None => Policy::for_project(rules.project.as_str())?,
+        None => Policy::for_project(rules.document().project.as_str())?,
     };
-    let mut findings = Findings::new(limits.max_findings);
-    let mut selection = select::select(&entries, &rules, &mut findings);
+    let (mut findings, mut tally) = (Findings::new(limits.max_findings), Tally::default());
+    let mut selection = select::select(&entries, &rules, &mut tally, &mut findings);
     let differences = repository.differences(&entries)?;
     findings.append(dirty(&differences, limits));
     selection.without(&differences);
@@ -123,27 +125,21 @@ pub fn export(request: &Export<'_>, limits: &Limits, progress: Progress<'_>) -> 
         omitted: &selection.omitted,
     };
     let mut runs = runs::retained(&committed, &rules, policy.as_ref(), limits, &mut findings)?;
-    let sources = Sources { repository: &repository, inventory: &inventory, derivatives: &derivatives, rules: &rules };
+    let sources = Sources { repository: &repository, inventory: &inventory, derivatives: &derivatives };
     let snapshots = sources.take(&mut runs, limits, &mut findings)?;
-    let redactor = Redactor::new(&rules);
-    let (redacted, private) = redactions::apply(&redactor, &inventory, &recorded, limits, &mut findings)?;
-    let contents = Contents {
-        inventory: &inventory,
-        selection: &selection,
-        redactor: &redactor,
-        recorded,
-        redacted,
-        snapshots,
-        runs,
-    };
-    let scan = Scan::new(&rules, &private, limits)?;
-    findings.append(contents.scan(&scan, limits, progress)?);
-    for index in scan.unneeded() {
-        findings.extend(rules.allowed.get(index).map(|allowed| select::not_needed(index, allowed)));
-    }
+    let redacted = redactions::apply(&rules, &inventory, &recorded, &mut tally, &mut findings)?;
+    let contents =
+        Contents { inventory: &inventory, selection: &selection, rules: &rules, recorded, redacted, snapshots, runs };
+    let scratch = tempfile::tempdir_in(request.scratch).map_err(Error::io("create a folder in", request.scratch))?;
+    let private = tally.private().clone();
+    let scan = Scan::new(&rules, &private, scratch.path(), limits)?;
+    let (needed, found) = contents.scan(&scan, limits, progress)?;
+    tally.merge(needed);
+    findings.append(found);
+    redactions::idle(&rules, &contents.recorded, &tally).into_iter().for_each(|finding| findings.push(finding));
     let written = if findings.none_broken() {
-        let manifest = contents.manifest(&rules.project, &commit)?;
-        findings.append(scan.text(MANIFEST, &manifest.to_bytes()?));
+        let manifest = contents.manifest(&rules.document().project, &commit)?;
+        findings.append(scan.text(MANIFEST, &manifest.to_bytes()?, &mut tally));
         let last = || unchanged(request, &commit, &entries);
         findings.none_broken().then(|| write(request, &contents, manifest, last, limits, progress)).transpose()?
     } else {
@@ -170,7 +166,7 @@ fn write(
     // Runs that are kept as evidence of a failure don't verify.
     let inventory_only = contents.runs.iter().any(|run| run.failed_evidence.is_some());
     let publication = Publication { out: request.out, manifest, inventory_only };
-    publish(publication, &mut |name| contents.open(name, limits), last, limits, progress)
+    publish(publication, &mut |name| contents.open(name), last, limits, progress)
 }
 
 /// The rules as they are committed.
@@ -187,10 +183,10 @@ fn rules(repository: &Repository, entries: &[Entry], limits: &Limits) -> Result<
 }
 
 fn of_project(policy: Policy, rules: &Rules) -> Result<Policy, Error> {
-    if policy.project == rules.project {
+    if policy.project == rules.document().project {
         return Ok(policy);
     }
-    let (given, wanted) = (&policy.project, &rules.project);
+    let (given, wanted) = (&policy.project, &rules.document().project);
     Err(Error::Usage(format!("the policy is for {given}, the rules are of {wanted}: give the policy of that project")))
 }
 

@@ -11,7 +11,7 @@ use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
 use crate::manifest::{self, Derivative};
 use crate::policy::Policy;
-use crate::redact::{RecordedDerivative, Rules};
+use crate::redact::{Recorded as OfRules, Rules};
 use crate::tree::Inventory;
 
 /// The recorded derivatives by path: of the manifest that the repository tracks, of the policy, of the rules. A later
@@ -38,7 +38,7 @@ pub(super) fn recorded(
         let place = Place::default().pointer(format!("/derivatives/{index}"));
         recorded.take(approved.path.as_str(), approved.into(), place);
     }
-    for (index, derivative) in rules.derivatives.iter().enumerate() {
+    for (index, derivative) in rules.document().derivatives.iter().enumerate() {
         recorded.take(derivative.path.as_str(), of_rules(derivative), rule(format!("/derivatives/{index}")));
     }
     let Recorded { derivatives, findings } = recorded;
@@ -49,7 +49,7 @@ pub(super) fn recorded(
 }
 
 /// What the rules say of a redaction.
-fn of_rules(recorded: &RecordedDerivative) -> Derivative {
+fn of_rules(recorded: &OfRules) -> Derivative {
     Derivative {
         rule: recorded.rule.clone(),
         matched_prefix: recorded.matched_prefix.clone(),

@@ -9,66 +9,69 @@ use super::RULES;
 use crate::digest::{ContentDigests, ContentHasher};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
-use crate::limits::Limits;
+use crate::limits::MAX_REDACTED;
 use crate::manifest::{Derivative, MANIFEST};
-use crate::redact::Redactor;
+use crate::redact::{Rules, Tally};
 use crate::tree::Inventory;
 
-/// A redacted file: what is said of it, and the size and digests of what is published.
-pub(super) type Redacted = BTreeMap<String, (Derivative, u64, ContentDigests)>;
+/// A file that is redacted now.
+#[derive(Debug)]
+pub(super) struct Redacted {
+    /// What is said of it.
+    pub(super) derivative: Derivative,
+    /// Bytes of what is published.
+    pub(super) size: u64,
+    /// Of what is published.
+    pub(super) digests: ContentDigests,
+}
 
-/// Applies the redactions. Gives what they made, and what was private in what they matched.
+/// Applies the redactions.
 pub(super) fn apply(
-    redactor: &Redactor,
+    rules: &Rules,
     inventory: &Inventory,
     recorded: &BTreeMap<String, Derivative>,
-    limits: &Limits,
+    tally: &mut Tally,
     findings: &mut Findings,
-) -> Result<(Redacted, BTreeSet<Vec<u8>>), Error> {
-    let (mut redacted, mut private, mut matched) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-    let files = || inventory.files().filter(|(file, _)| file.name.as_str() != MANIFEST);
-    for (file, digests) in files() {
+) -> Result<BTreeMap<String, Redacted>, Error> {
+    let mut redacted = BTreeMap::new();
+    for (file, digests) in inventory.files().filter(|(file, _)| file.name.as_str() != MANIFEST) {
         let path = file.name.as_str();
-        if recorded.contains_key(path) || !redactor.is_meant_for(path) {
+        if !rules.applies(path, tally) || recorded.contains_key(path) {
             continue;
         }
-        if file.size > limits.max_redacted {
-            let message =
-                format!("\"{path}\" is larger than {} bytes, and a larger file is not redacted", limits.max_redacted);
+        if file.size > MAX_REDACTED {
+            let message = format!("\"{path}\" is larger than {MAX_REDACTED} bytes, and a larger file is not redacted");
             findings.push(Finding::new(Code::ExportRedaction, Place::entry(path), message));
             continue;
         }
-        let applied = match redactor.apply(path, inventory.read(path, limits.max_redacted)?) {
+        let applied = match rules.redact(path, inventory.read(path, MAX_REDACTED)?, tally) {
             Ok(applied) => applied,
             Err(finding) => {
                 findings.push(*finding);
                 continue;
             }
         };
-        if applied.occurrences == 0 {
-            continue;
-        }
-        let mut hasher = ContentHasher::new(applied.bytes.len() as u64);
+        let Some(record) = applied.record else { continue };
+        let size = applied.bytes.len() as u64;
+        let mut hasher = ContentHasher::new(size);
         hasher.update(&applied.bytes);
         let public = hasher.finish();
         let derivative = Derivative {
-            rule: applied.rule,
-            matched_prefix: applied.matched_prefix,
-            occurrences: Some(applied.occurrences),
+            rule: record.rule,
+            matched_prefix: record.matched_prefix,
+            occurrences: Some(record.occurrences),
             private_sha256: digests.sha256,
             private_git_blob: Some(digests.git_blob),
             public_sha256: public.sha256,
         };
-        redacted.insert(path.to_owned(), (derivative, applied.bytes.len() as u64, public));
-        private.extend(applied.private);
-        matched.extend(applied.labels);
+        redacted.insert(path.to_owned(), Redacted { derivative, size, digests: public });
     }
-    let before: BTreeSet<String> =
-        recorded.values().flat_map(|derivative| derivative.rule.split(", ")).map(str::to_owned).collect();
-    let paths: Vec<&str> = files().map(|(file, _)| file.name.as_str()).collect();
-    for finding in redactor.idle(&matched, &before, &paths) {
-        let place = Place { entry: Some(RULES.to_owned()), ..finding.place.clone() };
-        findings.push(Finding { place, ..finding });
-    }
-    Ok((redacted, private))
+    Ok(redacted)
+}
+
+/// Rules that did nothing. Redactions that were made before the files came into the repository need not match again.
+pub(super) fn idle(rules: &Rules, recorded: &BTreeMap<String, Derivative>, tally: &Tally) -> Vec<Finding> {
+    let made: BTreeSet<&str> = recorded.values().flat_map(|derivative| derivative.rule.split(", ")).collect();
+    let unused = rules.unused(tally, &made).into_iter();
+    unused.map(|finding| Finding { place: Place::entry(RULES), ..finding }).collect()
 }

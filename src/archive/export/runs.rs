@@ -115,19 +115,19 @@ fn wanted(
     for run in policy.iter().flat_map(|policy| &policy.retained_runs) {
         wanted.insert(run.path.to_string(), Wanted { matrix: Some(run.spec.clone()), ..Wanted::default() });
     }
-    for run in &rules.runs {
+    for run in &rules.document().runs {
         let said = wanted.entry(run.path.to_string()).or_default();
         said.matrix = run.matrix.clone().or(said.matrix.take());
         said.dialect.clone_from(&run.dialect);
         said.failed_evidence.clone_from(&run.failed_evidence);
         said.without_snapshot.clone_from(&run.without_snapshot);
     }
-    let mut unneeded: BTreeSet<usize> = (0..rules.not_retained.len()).collect();
+    let mut unneeded: BTreeSet<usize> = (0..rules.document().not_retained.len()).collect();
     for path in found {
         let within = |above: &EntryName| {
             path.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        if let Some(index) = rules.not_retained.iter().position(|not| within(&not.path)) {
+        if let Some(index) = rules.document().not_retained.iter().position(|not| within(&not.path)) {
             unneeded.remove(&index);
         } else if is_in_layout(path) {
             wanted.entry(path.clone()).or_default();

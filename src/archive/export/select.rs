@@ -4,13 +4,13 @@
 //! behind. Invariant: every entry of the commit is a file of the release, is left out with a reason, or is told as a
 //! finding.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::git::{Difference, Entry, How, Kind};
 use crate::manifest::MANIFEST;
 use crate::name::{self, EntryName};
-use crate::redact::{Allowed, Rules, is_name_rule, refused};
+use crate::redact::{Rules, Tally};
 
 /// Why a manifest that is tracked isn't in the release.
 const SUPERSEDED: &str = "superseded by the manifest of this release";
@@ -24,62 +24,29 @@ pub(super) struct Selection {
     pub(super) omitted: BTreeMap<EntryName, String>,
     /// The commit has a manifest of an earlier release, which may tell of redactions.
     pub(super) tracked_manifest: bool,
-    /// Places of the allowances for names that were needed.
-    allowed: BTreeSet<usize>,
 }
 
-/// Chooses. Omissions that match nothing are told.
-pub(super) fn select(entries: &[Entry], rules: &Rules, findings: &mut Findings) -> Selection {
+/// Chooses.
+pub(super) fn select(entries: &[Entry], rules: &Rules, tally: &mut Tally, findings: &mut Findings) -> Selection {
     let mut selection = Selection::default();
-    let mut used = BTreeSet::new();
     for entry in entries {
         let shown = entry.shown();
-        let name = std::str::from_utf8(&entry.path).ok().map(EntryName::new);
-        let omission = std::str::from_utf8(&entry.path).ok().and_then(|path| rules.omission(path));
-        if let Some((index, _)) = omission {
-            used.insert(index);
-        }
-        let name = match name {
-            Some(Ok(name)) => name,
-            Some(Err(fault)) => {
-                findings.push(unportable(fault.code, &shown, &fault.reason));
-                continue;
-            }
-            None => {
-                findings.push(unportable(Code::NameEncoding, &shown, "is not UTF-8"));
-                continue;
-            }
+        let Ok(path) = std::str::from_utf8(&entry.path) else {
+            findings.push(unportable(Code::NameEncoding, &shown, "is not UTF-8"));
+            continue;
         };
-        if let Some((_, omission)) = omission {
-            selection.omitted.insert(name, omission.reason.clone());
-        } else {
-            selection.take(name, entry.kind, rules, findings);
+        let omission = rules.omitted(path, tally).map(|omission| omission.reason.clone());
+        match (EntryName::new(path), omission) {
+            (Err(fault), _) => findings.push(unportable(fault.code, &shown, &fault.reason)),
+            (Ok(name), Some(reason)) => drop(selection.omitted.insert(name, reason)),
+            (Ok(name), None) => match rules.check_name(path, tally) {
+                Some(finding) => findings.push(finding),
+                None => selection.take(name, entry.kind, findings),
+            },
         }
     }
     clashes(&selection, findings);
-    idle(&selection, &used, rules, findings);
     selection
-}
-
-/// Omissions and allowances of names that apply to nothing.
-fn idle(selection: &Selection, used: &BTreeSet<usize>, rules: &Rules, findings: &mut Findings) {
-    for (index, omission) in
-        rules.omissions.iter().enumerate().filter(|(index, omission)| !omission.optional && !used.contains(index))
-    {
-        let message = format!("the omission of \"{}\" matches no file of the commit", omission.files.as_str());
-        findings.push(Finding::new(Code::ExportOmission, rule(format!("/omissions/{index}/files")), message));
-    }
-    for (index, allowed) in rules.allowed.iter().enumerate() {
-        if is_name_rule(&allowed.rule) && !selection.allowed.contains(&index) {
-            findings.push(not_needed(index, allowed));
-        }
-    }
-}
-
-/// An allowance that applies to nothing.
-pub(super) fn not_needed(index: usize, allowed: &Allowed) -> Finding {
-    let message = format!("no file \"{}\" needs to be allowed by the rule {}", allowed.files.as_str(), allowed.rule);
-    Finding::new(Code::ExportOmission, rule(format!("/allowed/{index}")), message)
 }
 
 /// A place in the rules.
@@ -113,16 +80,8 @@ impl Selection {
         }
     }
 
-    fn take(&mut self, name: EntryName, kind: Kind, rules: &Rules, findings: &mut Findings) {
+    fn take(&mut self, name: EntryName, kind: Kind, findings: &mut Findings) {
         let path = name.as_str();
-        if let Some(refusal) = refused(path) {
-            let Some(index) = rules.allowance(path, refusal.rule) else {
-                let message = format!("\"{path}\" is not for a release: {} ({})", refusal.what, refusal.rule);
-                findings.push(Finding::new(Code::ExportName, Place::entry(path), message));
-                return;
-            };
-            self.allowed.insert(index);
-        }
         match kind {
             Kind::File { .. } if path == MANIFEST => {
                 self.omitted.insert(name, SUPERSEDED.to_owned());

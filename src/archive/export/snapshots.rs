@@ -13,7 +13,6 @@ use crate::form::{Mode, ObjectId};
 use crate::git::{Commit, Entry, Kind, Repository};
 use crate::limits::Limits;
 use crate::name::{EntryName, escape};
-use crate::redact::{Rules, refused};
 use crate::run::{RunReport, snapshot};
 use crate::tree::Inventory;
 
@@ -49,7 +48,6 @@ pub(super) struct Sources<'a> {
     pub(super) repository: &'a Repository,
     pub(super) inventory: &'a Inventory,
     pub(super) derivatives: &'a BTreeMap<String, Sha256>,
-    pub(super) rules: &'a Rules,
 }
 
 impl Sources<'_> {
@@ -156,13 +154,6 @@ impl Sources<'_> {
             );
             return Ok(None);
         };
-        if let Some(refusal) = refused(path).filter(|refusal| !self.rules.allows(path, refusal.rule)) {
-            tell(
-                Code::ExportName,
-                format!("the source \"{shown}\" is not for a release: {} ({})", refusal.what, refusal.rule),
-            );
-            return Ok(None);
-        }
         let content = self.repository.blob(id, limits.max_snapshot_source)?;
         let computed = Sha256::of(&content);
         if computed != *recorded {
