@@ -650,3 +650,40 @@ fn a_failed_run_is_kept_only_as_what_it_is() {
     assert_eq!(verify(&release, &[]).0, 1);
     assert_eq!(Repository::of(&project(&kept)).export().refused(), ["export-run matrices/small/runs/r1"]);
 }
+
+#[test]
+fn a_person_is_told_the_same() {
+    if !has_git() {
+        return;
+    }
+    let mut tree = project(&with(|rules| {
+        rules["redactions"] = home();
+        rules["omissions"] = json!([{"files": "left.txt", "reason": "not for readers"}]);
+    }));
+    tree.put("notes/run.log", "in /home/somebody/a\n");
+    tree.put("left.txt", "x");
+    let repository = Repository::of(&tree);
+    let said = |out: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_exhibit"))
+            .args(["export", out])
+            .current_dir(repository.root())
+            .output()
+            .expect("the program starts");
+        String::from_utf8(output.stdout).expect("it is UTF-8")
+    };
+    let text = said("../out");
+    for part in [
+        ".: exported\n",
+        "release ../out/made-up-",
+        "matrices/small/runs/r1: coherent, made data; without its sources",
+        "notes/run.log (home, once)",
+        "left.txt (not for readers)",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    repository.put("README.md", "made uq\n");
+    let text = said("../other");
+    assert!(
+        text.contains(".: refused\n") && text.contains("finding export-dirty") && text.contains("nothing was written")
+    );
+}

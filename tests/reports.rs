@@ -210,7 +210,7 @@ fn schemas_are_schemas_and_name_themselves() {
 
 #[test]
 fn every_schema_has_a_fixture_or_a_report() {
-    let reports = ["difference", "extraction", "freezing", "listing", "verification"];
+    let reports = ["difference", "exporting", "extraction", "freezing", "listing", "verification"];
     let reports = reports.map(|name| format!("exhibit-{name}-1.json"));
     // `tests/formats.rs` reads a fixture of each.
     let fixtures = ["export", "manifest", "matrix", "policy", "receipt", "result", "run", "source-snapshot"];

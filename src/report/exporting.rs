@@ -162,7 +162,11 @@ impl Run {
 
 impl Redacted {
     fn line(&self) -> String {
-        let times = self.occurrences.map_or_else(String::new, |count| format!(", {count} times"));
+        let times = match self.occurrences {
+            None => String::new(),
+            Some(1) => ", once".to_owned(),
+            Some(count) => format!(", {count} times"),
+        };
         let before = if self.recorded { ", before it came into the repository" } else { "" };
         format!("{} ({}{times}{before})", self.path, self.rule)
     }

@@ -157,12 +157,22 @@ pub(crate) fn read(output: &Output, out: &Path) -> Exported {
     let report = serde_json::from_slice(&output.stdout);
     let said = || String::from_utf8(output.stderr.clone());
     let report = report.unwrap_or_else(|error| panic!("no report ({error}): {:?}", said()));
+    held(&report);
     let listed = std::fs::read_dir(out).into_iter().flatten();
     let mut left: Vec<String> =
         listed.map(|entry| entry.expect("it can be listed").file_name().into_string().expect("it is UTF-8")).collect();
     left.sort();
     let out = out.to_path_buf();
     Exported { code: output.status.code().expect("it ends by itself"), report, left, out, _folder: None }
+}
+
+/// Every report follows its schema.
+fn held(report: &Value) {
+    let schema = include_str!("../../schemas/exhibit-exporting-1.json");
+    let schema = serde_json::from_str(schema).expect("the schema is JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema can be used");
+    let faults: Vec<String> = validator.iter_errors(report).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{faults:?}: {report}");
 }
 
 impl Exported {
