@@ -622,6 +622,10 @@ fn runs_are_retained_or_left_aside_but_never_unsaid() {
     assert_eq!(elsewhere(&aside).report["runs"].as_array().expect("it is a list").len(), 1);
     let both = with(|rules| rules["runs"] = json!([{"path": "examples/matrices/small/runs/r1"}]));
     assert_eq!(elsewhere(&both).report["runs"].as_array().expect("it is a list").len(), 2);
+    // A snapshot of a later format is no matter of a run that it doesn't lie beside.
+    let mut tree = project(&rules());
+    tree.put("tests/source-snapshots/other.json", "{\"format\":\"exhibit-source-snapshot/2\"}");
+    Repository::of(&tree).export().release();
     let none = with(|rules| {
         rules["runs"] = json!([{"path": "nowhere"}]);
         rules["not_retained"] = json!([{"path": "nothing", "reason": "r"}]);

@@ -70,9 +70,14 @@ pub(super) fn find(
             continue;
         }
         let mut faults = Findings::new(limits.max_findings);
-        let Some(said) = document::read(inventory, path, limits, &mut faults)? else {
-            // A broken document can't say whose it is; its name, `<label>-<commit>`, can.
-            if head.is_some_and(|head| stem.ends_with(head)) {
+        // A document that can't be read can't say whose it is; its name, `<label>-<commit>`, can.
+        let is_named = head.is_some_and(|head| stem.ends_with(head));
+        let read = match document::read(inventory, path, limits, &mut faults) {
+            Err(Error::UnknownFormat { .. }) if !is_named && !lies_above(path, request.run) => continue,
+            read => read?,
+        };
+        let Some(said) = read else {
+            if is_named {
                 findings.append(faults);
                 one_is_broken = true;
             }
@@ -105,6 +110,12 @@ pub(super) fn find(
         found.push(Found { summary_absent, ..one });
     }
     Ok(Snapshots { found, one_is_broken })
+}
+
+/// Whether a snapshot lies in a folder `source-snapshots` beside the run or beside a folder above it.
+fn lies_above(path: &str, run: &str) -> bool {
+    let folder = path.rsplit_once("source-snapshots/").map_or("", |(folder, _)| folder);
+    folder.is_empty() || run.starts_with(folder)
 }
 
 /// Holds the snapshot's archive against the digest in the document at `path`; it is sound where it has that.
