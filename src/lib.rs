@@ -14,12 +14,15 @@ pub mod finding;
 pub mod form;
 #[cfg(feature = "export")]
 pub mod git;
+pub mod history;
 pub mod json;
+pub mod ledger;
 pub mod limits;
 pub mod manifest;
 pub mod name;
 pub mod policy;
 pub mod redact;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod tree;
