@@ -299,7 +299,7 @@ fn the_gzip_is_one_member_and_nothing_more() {
         assert_eq!(fault.code, Code::SnapshotArchive, "{what}");
     };
     refused(&[whole.clone(), other].concat(), "two members");
-    for more in [&b"x"[..], b"\0x", &[&[0; 200_000][..], b"x"].concat(), &[&[0; 512][..], &whole].concat()] {
+    for more in [&b"x"[..], b"\0x", &[vec![0; 200_000], b"x".to_vec()].concat(), &[&[0; 512][..], &whole].concat()] {
         refused(&[&whole, more].concat(), "something follows");
     }
     // As bsdtar pads what it writes to a pipe; gzip, tar and Python read over it.
