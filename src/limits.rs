@@ -43,6 +43,9 @@ pub const MAX_SECRET: usize = 8 << 10;
 /// Containers within containers that are looked into. Real releases have one within another: an archive of a run.
 pub const MAX_NESTING: usize = 4;
 
+/// Bytes in a tar that give the next file its name, or other attributes. Names have 4,096 at most.
+pub const MAX_TAR_NAMES: u64 = 1 << 20;
+
 /// Bounds on what is read. [`Limits::default`] is what the command uses; tests lower them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

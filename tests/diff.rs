@@ -273,13 +273,17 @@ fn a_checkout_is_compared_without_its_git_metadata() {
     export.write_zip(&zip);
     export.tree.put(".git/HEAD", "ref: refs/heads/main\n");
     export.tree.put(".git/objects/aa/bb", "x");
+    export.tree.put("tools/.git/HEAD", "ref: refs/heads/main\n");
     export.tree.put("README.md", "made up\nand more\n");
     export.tree.write(&checkout);
     let said = diff(&zip, &checkout);
     is(&said, 1, "different");
     assert_eq!(changes(&said), ["only_a EXPORT-MANIFEST.json", "changed README.md"]);
     let found = said.json()["b"]["findings"].clone();
-    assert_eq!((found.as_array().unwrap().len(), &found[0]["code"]), (1, &json!("tree-git-metadata")));
+    let told = |index: usize| (&found[index]["code"], &found[index]["place"]["entry"]);
+    assert_eq!(found.as_array().unwrap().len(), 2, "each once: {found}");
+    assert_eq!(told(0), (&json!("tree-git-metadata"), &json!(".git")));
+    assert_eq!(told(1), (&json!("tree-git-metadata"), &json!("tools/.git")));
     let files = |side: &str| said.json()[side]["files"].as_u64().unwrap();
     assert_eq!(files("a"), files("b") + 1);
 }
@@ -337,8 +341,15 @@ fn manifests_are_compared_by_field() {
         let (told, said) = fields("other", &|export| export.manifest_text = Some(text.to_owned()));
         assert_eq!((told, said.json()["files"][0]["content"].as_str().unwrap()), (vec![], "lines"));
     }
-    let historical = Export::of(Kind::Historical, release(Kind::Historical));
+    let mut historical = Export::of(Kind::Historical, release(Kind::Historical));
     historical.write_folder(&folder.path().join("historical"));
+    // What no field of the comparison tells is told by lines.
+    historical.manifest["privacy_contract"] = json!("another promise");
+    historical.write_folder(&folder.path().join("promise"));
+    let said = diff(&folder.path().join("historical"), &folder.path().join("promise"));
+    is(&said, 1, "different");
+    assert_eq!((&said.json()["files"][0]["content"], &said.json()["manifest"]), (&json!("lines"), &json!([])));
+    assert!(said.json()["files"][0]["added"].as_u64().unwrap() > 0);
     let said = diff(&a, &folder.path().join("historical"));
     assert_eq!(said.json()["manifest"][0]["field"], "format");
 }

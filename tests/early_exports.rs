@@ -83,7 +83,6 @@ const RULES: &[(Found, Change)] = &[
         ("manifest-blob", "@/transforms"),
         Identical(|f| f["transforms"] = json!([{"transform": "home", "occurrences": 1, "matched_prefix": "/home/"}])),
     ),
-    (("manifest-blob", "@/contract"), Identical(|f| f["contract"] = json!("nothing was replaced"))),
     (("manifest-blob", "@/original_sha256"), Redacted(|f| f["original_sha256"] = f["exported_sha256"].clone())),
     (("manifest-blob", "@/transforms"), Redacted(|f| f["transforms"] = json!([]))),
     (("manifest-blob", "@/transforms/0/occurrences"), Redacted(|f| f["transforms"][0]["occurrences"] = json!(0))),

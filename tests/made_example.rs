@@ -191,7 +191,7 @@ fn the_example_is_what_is_made_here_and_its_archive_what_freezing_it_gives() {
     }
     let [archive, _] = names.as_slice() else { panic!("{names:?}") };
     let readme = std::fs::read_to_string(at("README.md")).expect("the README can be read");
-    let command = format!("cargo run --release --locked -- verify-export {archive} --inventory-only");
+    let command = format!("$ exhibit verify-export {archive} --inventory-only");
     assert!(readme.contains(&command), "the README names another archive");
     names.sort();
     assert_eq!(archives(), names, "an archive of an older example is left");

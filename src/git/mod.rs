@@ -1,11 +1,13 @@
 //! Owns reading a git repository: its commits, their trees and blobs, its index, through gix.
 //!
-//! Refuses bare repositories, SHA-256 ones, replaced objects, and every object whose content doesn't have its id.
+//! Refuses replaced objects, every object whose content doesn't have its id, and repositories that can't be read as git
+//! reads them.
 //! Invariant: nothing is written, no process is started, and no filter or hook runs; of the configuration only the
 //! repository's own is read, and of the environment nothing.
 
 mod clean;
 mod listing;
+mod opening;
 
 use std::path::{Path, PathBuf};
 
@@ -41,24 +43,7 @@ impl Repository {
     /// # Errors
     /// No repository there, or none that can be exported from.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let refuse = |problem: String| Error::Repository { path: path.to_path_buf(), problem };
-        let folder = path.canonicalize().map_err(Error::io("open", path))?;
-        let options = || gix::open::Options::isolated().strict_config(true);
-        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
-        let upwards = gix::discover::upwards::Options::default();
-        let shared = gix::ThreadSafeRepository::discover_opts(&folder, upwards, trust)
-            .map_err(|error| refuse(format!("no git repository was opened there ({}): {ADVICE}", reason(&error))))?;
-        let mut inner = shared.to_thread_local();
-        if inner.object_hash() != gix::hash::Kind::Sha1 {
-            return Err(refuse("its object ids are SHA-256, and only SHA-1 ones are read".to_owned() + ": " + ADVICE));
-        }
-        let root = inner.workdir().map(Path::to_path_buf).ok_or_else(|| {
-            refuse("the repository is bare: a release is made where its files are checked out".to_owned())
-        })?;
-        // What a replacement shows in a commit's place is not the commit that its id names.
-        inner.objects.ignore_replacements = true;
-        let root = root.canonicalize().map_err(Error::io("open", &root))?;
-        Ok(Self { inner, root })
+        opening::open(path)
     }
 
     /// The folder of the working tree.
@@ -76,13 +61,17 @@ impl Repository {
             return Err(self.refuse("the repository has no commit yet: commit what is to be released".to_owned()));
         }
         let shown = escape(revision.as_bytes());
-        let id = self.inner.rev_parse_single(revision).map_err(|error| {
-            self.refuse(format!("\"{shown}\" names no commit ({}){}", reason(&error), self.shallow_advice()))
+        let commit = self.inner.rev_parse_single(revision).and_then(|id| id.object()).map_err(|_| {
+            let advice = match (revision, self.shallow_advice()) {
+                ("HEAD", "") => ": run git status and git fsck",
+                (_, "") => ", or more than one: give HEAD, a branch, a tag or the whole id of a commit",
+                (_, advice) => advice,
+            };
+            self.refuse(format!("\"{shown}\" names no commit that is here{advice}"))
         })?;
-        let object = id.object().map_err(|error| self.missing(&id.to_string(), &error))?;
-        let commit = object
-            .peel_to_commit()
-            .map_err(|error| self.refuse(format!("\"{shown}\" is not a commit ({})", reason(&error))))?;
+        let commit = commit.peel_to_commit().map_err(|_| {
+            self.refuse(format!("\"{shown}\" is not a commit: give HEAD, a branch, a tag or the id of a commit"))
+        })?;
         self.read_commit(commit.id)
     }
 
@@ -131,17 +120,31 @@ impl Repository {
     /// # Errors
     /// It is missing, broken or longer.
     pub fn blob(&self, id: &GitBlob, max: u64) -> Result<Vec<u8>, Error> {
-        let id = self.id(id)?;
-        let header = self.inner.find_header(id).map_err(|error| self.missing(&id.to_string(), &error))?;
-        if header.size() > max {
+        if self.blob_size(id)? > max {
             return Err(self.refuse(format!("the blob {id} is larger than {max} bytes")));
         }
-        self.object(id, gix::object::Kind::Blob)
+        self.object(self.id(id)?, gix::object::Kind::Blob)
     }
 
-    /// Whether the commit of this id is in the repository.
-    pub fn has(&self, commit: &ObjectId) -> bool {
-        gix::ObjectId::from_hex(commit.as_str().as_bytes()).is_ok_and(|id| self.inner.has_object(id))
+    /// The commit of this id; none where the repository has none, and where the id is another object's.
+    ///
+    /// # Errors
+    /// It is broken.
+    pub fn commit_of(&self, id: &ObjectId) -> Result<Option<Commit>, Error> {
+        let Ok(id) = gix::ObjectId::from_hex(id.as_str().as_bytes()) else { return Ok(None) };
+        let header = self.inner.try_find_header(id).map_err(|error| self.missing(&id.to_string(), &error))?;
+        let is_commit = header.is_some_and(|header| header.kind() == gix::object::Kind::Commit);
+        is_commit.then(|| self.read_commit(id)).transpose()
+    }
+
+    /// The bytes of a blob.
+    ///
+    /// # Errors
+    /// It is missing or broken.
+    pub fn blob_size(&self, id: &GitBlob) -> Result<u64, Error> {
+        let id = self.id(id)?;
+        let header = self.inner.find_header(id).map_err(|error| self.missing(&id.to_string(), &error))?;
+        Ok(header.size())
     }
 
     fn id(&self, id: &GitBlob) -> Result<gix::ObjectId, Error> {
@@ -160,8 +163,13 @@ impl Repository {
     }
 
     fn missing(&self, id: &str, error: &gix::Error) -> Error {
-        let advice = self.shallow_advice();
-        self.refuse(format!("the object {id} can't be read ({}){advice}", reason(error)))
+        let what = if error.is_not_found() { "is not in the repository" } else { "can't be read" };
+        let advice = match (self.shallow_advice(), error.is_not_found()) {
+            ("", true) => ": make a full clone, or run git fsck",
+            ("", false) => ": run git fsck",
+            (advice, _) => advice,
+        };
+        self.refuse(format!("the object {id} {what}{advice}"))
     }
 
     fn shallow_advice(&self) -> &'static str {
@@ -176,11 +184,9 @@ impl Repository {
     }
 }
 
-const ADVICE: &str = "give a clone of the project with its files checked out";
-
-/// What gix says, on one line.
+/// What gix gives as the cause, on one line.
 fn reason(error: &gix::Error) -> String {
-    let text = error.to_string();
+    let text = error.probable_cause().to_string();
     let line = text.lines().next().unwrap_or_default();
     escape(line.as_bytes())
 }

@@ -60,6 +60,44 @@ pub(super) struct Member {
     pub(super) name: String,
     pub(super) size: u64,
     pub(super) is_file: bool,
+    /// What its content says of the next member.
+    pub(super) names: Names,
+}
+
+/// How the content of a member may name the next one, whose header then has a part of the name only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// It doesn't.
+    Nothing,
+    /// GNU's way: the content is the name.
+    Whole,
+    /// As pax has it: a record `path` among others.
+    Record,
+}
+
+impl Names {
+    /// The name of the next member that a content gives; none where it gives none.
+    pub(super) fn next(self, content: &[u8]) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::Whole => content.split(|byte| *byte == 0).next().map(text),
+            Self::Record => record(content, b"path=").map(text),
+        }
+    }
+}
+
+/// The last value of a key in pax records: `<length> <key>=<value>` and a line end each.
+fn record<'a>(mut content: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let mut found = None;
+    while let Some(space) = content.iter().position(|byte| *byte == b' ') {
+        let (length, _) = content.split_at_checked(space)?;
+        let length: usize = std::str::from_utf8(length).ok()?.parse().ok()?;
+        let (line, rest) = content.split_at_checked(length)?;
+        let value = line.get(space + 1..).and_then(|line| line.strip_prefix(key));
+        found = value.map(|value| value.strip_suffix(b"\n").unwrap_or(value)).or(found);
+        content = rest;
+    }
+    found
 }
 
 /// Reads the header of a tar's member: none where it isn't one.
@@ -75,7 +113,13 @@ pub(super) fn member(header: &[u8]) -> Option<Member> {
     if !prefix.is_empty() {
         name = format!("{}/{name}", text(prefix));
     }
-    Some(Member { name, size, is_file: matches!(header.get(156)?, 0 | b'0' | b'7') })
+    let kind = *header.get(156)?;
+    let names = match kind {
+        b'L' => Names::Whole,
+        b'x' | b'g' | b'X' => Names::Record,
+        _ => Names::Nothing,
+    };
+    Some(Member { name, size, is_file: matches!(kind, 0 | b'0' | b'7'), names })
 }
 
 /// A name as it is, or escaped where it isn't UTF-8.
@@ -92,4 +136,17 @@ fn number(field: &[u8]) -> Option<u64> {
     }
     let text = std::str::from_utf8(field).ok()?.trim_matches([' ', '\0']);
     if text.is_empty() { Some(0) } else { u64::from_str_radix(text, 8).ok() }
+}
+
+/// Bytes from the end within which a ZIP's end record starts behind something: its fixed part and the longest comment.
+pub(super) const TAIL: usize = 1 + 22 + 0xffff;
+
+/// Whether a content that doesn't start as a ZIP ends as one: many readers take such a file for a ZIP. An end record alone
+/// is an empty one.
+pub(super) fn ends_as_zip(tail: &[u8]) -> bool {
+    memchr::memmem::find_iter(tail, b"PK\x05\x06").any(|at| {
+        let record = tail.get(at..).unwrap_or_default();
+        let comment = record.get(20..22).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
+        at > 0 && comment.is_some_and(|comment| record.len() == 22 + usize::from(comment))
+    })
 }

@@ -313,6 +313,48 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_a_tar_is_seen_whole_however_it_is_written() {
+        let file = tar("x", b"y");
+        let headed = |kind: u8, content: &[u8]| {
+            let mut header = tar("long", content);
+            header[156] = kind;
+            header.truncate(header.len() - 1024);
+            [header, file.clone()].concat()
+        };
+        let long = format!("{}/.env", "a".repeat(120));
+        let record = format!("130 path={long}\n");
+        assert_eq!(record.len(), 135);
+        let record = record.replace("130", "135");
+        let mut split = tar("annabel/x", b"y");
+        split[345..352].copy_from_slice(b"is/home");
+        for (tar, code) in [
+            (headed(b'L', format!("{long}\0").as_bytes()), "export-name"),
+            (headed(b'x', format!("12 mtime=11\n{record}").as_bytes()), "export-name"),
+            (split, "export-private"),
+        ] {
+            assert_eq!(scanned(&tar), [(code, None)]);
+            assert_eq!(scanned(&gzip(&tar)), [(code, None)]);
+        }
+        assert_eq!(scanned(&headed(b'L', b"a/b.txt\0")), []);
+        assert_eq!(scanned(&headed(b'x', b"16 path=a/b.txt\n")), []);
+    }
+
+    #[test]
+    fn a_zip_behind_other_bytes_is_refused() {
+        let program = |archive: &[u8]| [b"#!/usr/bin/env python3\n", archive].concat();
+        let mut commented = program(&zip(&[("a.txt", b"plain")]));
+        let end = commented.len();
+        commented[end - 2] = 3;
+        commented.extend_from_slice(b"abc");
+        for content in [program(&zip(&[("a.txt", b"plain")])), commented, [vec![b' '; 300_000], zip(&[])].concat()] {
+            assert_eq!(scanned(&content), [("export-opaque", None)]);
+        }
+        // An empty archive, and a text that only speaks of the record.
+        assert_eq!(scanned(&zip(&[])), []);
+        assert_eq!(scanned(b"an end record starts with PK\x05\x06, and has a fixed part and a comment"), []);
+    }
+
+    #[test]
     fn what_cannot_be_looked_into_is_refused_unless_it_is_allowed() {
         let plain = b"nothing here".as_slice();
         let cut = |bytes: Vec<u8>| bytes[..bytes.len() - 3].to_vec();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 
-use super::container::{self, HEAD, Kind};
+use super::container::{self, HEAD, Kind, Names, TAIL};
 use super::scan::{Hit, Scan};
 use super::tally::Tally;
 use super::window::{Window, Windows};
@@ -16,7 +16,7 @@ use super::{OPAQUE, refused};
 use crate::document::shown;
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
-use crate::limits::MAX_NESTING;
+use crate::limits::{MAX_NESTING, MAX_TAR_NAMES};
 use crate::zip::{Archive, Contents, Name};
 
 /// What is between the names of a container and of what is in it.
@@ -141,7 +141,7 @@ impl<'a> Visit<'a> {
         let tap =
             Tap { reader: &mut whole, visit: self, windows: Windows::default(), inside, depth, count: 0, failed: None };
         match kind {
-            Kind::Plain => tap.drain(),
+            Kind::Plain => self.plain(tap),
             Kind::Opaque(what) => {
                 self.opaque(what, inside, depth);
                 tap.drain()
@@ -154,6 +154,24 @@ impl<'a> Visit<'a> {
             Kind::Tar => self.tar(tap),
             Kind::Zip => self.zip(tap),
         }
+    }
+
+    fn plain(&self, mut tap: Tap<'_>) -> Result<(), Failure> {
+        let (inside, depth) = (tap.inside, tap.depth);
+        let (mut chunk, mut tail) = (vec![0; CHUNK], Vec::new());
+        loop {
+            let count = tap.read(&mut chunk).map_err(Failure::Read)?;
+            if count == 0 {
+                break;
+            }
+            tail.extend_from_slice(chunk.get(..count).unwrap_or_default());
+            let gone = tail.len().saturating_sub(TAIL);
+            tail.drain(..gone);
+        }
+        if container::ends_as_zip(&tail) {
+            self.opaque("a ZIP behind other bytes", inside, depth);
+        }
+        tap.drain()
     }
 
     fn gzip<'t>(&'t self, tap: Tap<'t>) -> Result<(), Failure> {
@@ -184,6 +202,7 @@ impl<'a> Visit<'a> {
     fn members(&self, tap: &mut Tap<'_>) -> Result<(), Failure> {
         let (inside, depth) = (tap.inside, tap.depth);
         let broken = || Failure::Read(io::ErrorKind::InvalidData.into());
+        let mut long = None;
         loop {
             let mut header = Vec::new();
             tap.by_ref().take(HEAD as u64).read_to_end(&mut header).map_err(Failure::Read)?;
@@ -191,13 +210,24 @@ impl<'a> Visit<'a> {
                 return Ok(());
             }
             let member = container::member(&header).ok_or_else(broken)?;
-            let name = format!("{inside}{INSIDE}{}", self.scan.masked(&member.name));
-            self.refused(&member.name, &name, depth + 1);
             let mut content = tap.by_ref().take(member.size);
             let mut head = Vec::new();
-            content.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(Failure::Read)?;
-            if member.is_file && container::kind(&head) != Kind::Plain {
-                self.content(&mut head.as_slice().chain(&mut content), &name, depth + 1)?;
+            if member.names == Names::Nothing {
+                let within = long.take().unwrap_or(member.name);
+                let name = format!("{inside}{INSIDE}{}", self.scan.masked(&within));
+                self.refused(&within, &name, depth + 1);
+                // A name may be split between two fields, so that it doesn't stand in the tar as it is.
+                self.search(&Window::whole(within.as_bytes()), &name, depth + 1, "the name holds ", false);
+                content.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(Failure::Read)?;
+                if member.is_file && container::kind(&head) != Kind::Plain {
+                    self.content(&mut head.as_slice().chain(&mut content), &name, depth + 1)?;
+                }
+            } else {
+                content.by_ref().take(MAX_TAR_NAMES).read_to_end(&mut head).map_err(Failure::Read)?;
+                if content.limit() > 0 {
+                    return Err(broken());
+                }
+                long = member.names.next(&head).or(long);
             }
             io::copy(&mut content, &mut io::sink()).map_err(Failure::Read)?;
             if content.limit() > 0 {

@@ -281,15 +281,11 @@ impl Inventory {
 
     fn check_git_metadata(&self, findings: &mut Findings) {
         let names = self.files.iter().map(|(file, _)| &file.name).chain(&self.folders);
-        let mut last: Option<&str> = None;
-        for name in names {
-            // The outermost folder says it for everything below.
-            let Some(found) = git_metadata(name.as_str()) else { continue };
-            if last != Some(found) {
-                let message = format!("\"{found}\" is git metadata");
-                findings.push(Finding::new(Code::TreeGitMetadata, Place::entry(found), message));
-                last = Some(found);
-            }
+        // The outermost folder says it for everything below.
+        let all: BTreeSet<&str> = names.filter_map(|name| git_metadata(name.as_str())).collect();
+        for found in all {
+            let message = format!("\"{found}\" is git metadata");
+            findings.push(Finding::new(Code::TreeGitMetadata, Place::entry(found), message));
         }
     }
 }

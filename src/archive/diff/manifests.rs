@@ -52,6 +52,13 @@ pub(super) fn compare(a: (&Manifest, &Inventory), b: (&Manifest, &Inventory)) ->
     found
 }
 
+/// Whether the lists of files say the same.
+pub(super) fn list_the_same(a: &Manifest, b: &Manifest) -> bool {
+    let (a, b) = (by_path(a), by_path(b));
+    let alike = |(a, b): (&Declared<'_>, &Declared<'_>)| a.path == b.path && said(a) == said(b) && a.role == b.role;
+    a.len() == b.len() && a.values().zip(b.values()).all(alike)
+}
+
 /// Fields in the order in which they are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Field {

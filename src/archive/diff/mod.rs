@@ -220,8 +220,11 @@ fn contents(
             && let (Some(of_a), Some(of_b)) = (manifests::read(a, limits)?, manifests::read(b, limits)?)
         {
             fields = manifests::compare((&of_a, a), (&of_b, b));
-            file.content = Content::Manifest;
-            continue;
+            // What no field tells, such as white space or a text for people, the lines do.
+            if !fields.is_empty() || !manifests::list_the_same(&of_a, &of_b) {
+                file.content = Content::Manifest;
+                continue;
+            }
         }
         file.content = if in_a.size.max(in_b.size) > limits.max_text {
             Content::Digests("large")

@@ -77,6 +77,10 @@ impl Contents<'_> {
             tally.merge(one);
             findings.append(found);
         }
+        // The manifest names them; their reasons stand in the rules, which are scanned as a file.
+        for name in self.selection.omitted.keys() {
+            findings.append(scan.name(name.as_str(), &mut tally));
+        }
         Ok((tally, findings))
     }
 

@@ -114,8 +114,7 @@ pub fn export(request: &Export<'_>, limits: &Limits, progress: Progress<'_>) -> 
     findings.append(dirty(&differences, limits));
     selection.without(&differences);
     let inventory = inventory(&repository, &selection, &entries, &differences, limits, progress, &mut findings)?;
-    let recorded =
-        recorded::recorded(&inventory, selection.tracked_manifest, &rules, policy.as_ref(), limits, &mut findings)?;
+    let recorded = recorded::recorded(&inventory, &selection, &rules, policy.as_ref(), limits, &mut findings)?;
     let derivatives: BTreeMap<_, _> =
         recorded.iter().map(|(path, found)| (path.clone(), found.private_sha256)).collect();
     let committed = Committed {
@@ -125,7 +124,12 @@ pub fn export(request: &Export<'_>, limits: &Limits, progress: Progress<'_>) -> 
         omitted: &selection.omitted,
     };
     let mut runs = runs::retained(&committed, &rules, policy.as_ref(), limits, &mut findings)?;
-    let sources = Sources { repository: &repository, inventory: &inventory, derivatives: &derivatives };
+    let sources = Sources {
+        repository: &repository,
+        inventory: &inventory,
+        derivatives: &derivatives,
+        omitted: &selection.omitted,
+    };
     let snapshots = sources.take(&mut runs, limits, &mut findings)?;
     let redacted = redactions::apply(&rules, &inventory, &recorded, &mut tally, &mut findings)?;
     let contents =

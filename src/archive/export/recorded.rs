@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::select::rule;
+use super::select::{Selection, rule};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
 use crate::limits::Limits;
@@ -18,20 +18,26 @@ use crate::tree::Inventory;
 /// source that contradicts an earlier one is told.
 pub(super) fn recorded(
     inventory: &Inventory,
-    tracked_manifest: bool,
+    selection: &Selection,
     rules: &Rules,
     policy: Option<&Policy>,
     limits: &Limits,
     findings: &mut Findings,
 ) -> Result<BTreeMap<String, Derivative>, Error> {
     let mut recorded = Recorded { derivatives: BTreeMap::new(), findings };
-    if tracked_manifest {
+    let mut gone = Vec::new();
+    if selection.tracked_manifest {
         let (manifest, found) = manifest::read(inventory, limits, None)?;
-        recorded.findings.append(found);
-        let derivatives = manifest.iter().flat_map(manifest::Manifest::derivatives);
-        // A file that is gone since has nothing left to tell.
-        for (path, derivative) in derivatives.filter(|(path, _)| inventory.file(path).is_some()) {
-            recorded.take(path, derivative.clone(), Place::entry(manifest::MANIFEST));
+        // What is left out and is no manifest of a release tells of no redaction.
+        if manifest.is_some() || !selection.manifest_omitted {
+            recorded.findings.append(found);
+        }
+        for (path, derivative) in manifest.iter().flat_map(manifest::Manifest::derivatives) {
+            if inventory.file(path).is_some() {
+                recorded.take(path, derivative.clone(), Place::entry(manifest::MANIFEST));
+            } else {
+                gone.push((path.to_owned(), derivative.clone()));
+            }
         }
     }
     for (index, approved) in policy.iter().flat_map(|policy| policy.derivatives.iter().enumerate()) {
@@ -44,6 +50,9 @@ pub(super) fn recorded(
     let Recorded { derivatives, findings } = recorded;
     for (path, derivative) in &derivatives {
         held(inventory, path, derivative, findings);
+    }
+    for (path, derivative) in &gone {
+        moved(inventory, path, derivative, &derivatives, findings);
     }
     Ok(derivatives)
 }
@@ -71,9 +80,13 @@ impl Recorded<'_> {
             self.derivatives.insert(path.to_owned(), derivative);
             return;
         };
+        // What one of them doesn't know contradicts nothing.
         let agree = before.public_sha256 == derivative.public_sha256
             && before.private_sha256 == derivative.private_sha256
-            && before.rule == derivative.rule;
+            && before.rule == derivative.rule
+            && both(before.occurrences, derivative.occurrences)
+            && both(before.private_git_blob, derivative.private_git_blob)
+            && both(before.matched_prefix.as_ref(), derivative.matched_prefix.as_ref());
         if !agree {
             let message = format!("the redaction of \"{path}\" is recorded twice, and not as the same");
             self.findings.push(Finding::new(Code::ExportDerivative, place, message));
@@ -87,6 +100,10 @@ impl Recorded<'_> {
     }
 }
 
+fn both<T: PartialEq>(before: Option<T>, later: Option<T>) -> bool {
+    before.zip(later).is_none_or(|(before, later)| before == later)
+}
+
 /// A derivative is still the file that was published.
 fn held(inventory: &Inventory, path: &str, derivative: &Derivative, findings: &mut Findings) {
     let recorded = derivative.public_sha256;
@@ -98,4 +115,23 @@ fn held(inventory: &Inventory, path: &str, derivative: &Derivative, findings: &m
     let message = format!("\"{path}\" {what}, but its redaction ({}) is recorded", derivative.rule);
     let computed = computed.map_or_else(|| "none".to_owned(), |computed| computed.to_string());
     findings.push(Finding::new(Code::ExportDerivative, Place::entry(path), message).values(recorded, computed));
+}
+
+/// A derivative that is gone since has nothing left to tell, unless its content lies elsewhere without its record.
+fn moved(
+    inventory: &Inventory,
+    before: &str,
+    derivative: &Derivative,
+    recorded: &BTreeMap<String, Derivative>,
+    findings: &mut Findings,
+) {
+    let same = |path: &str, sha256| sha256 == derivative.public_sha256 && !recorded.contains_key(path);
+    for (file, _) in inventory.files().filter(|(file, digests)| same(file.name.as_str(), digests.sha256)) {
+        let path = &file.name;
+        let message = format!(
+            "\"{path}\" is what was published redacted ({}) as \"{before}\": record it under derivatives in the export rules",
+            derivative.rule
+        );
+        findings.push(Finding::new(Code::ExportDerivative, Place::entry(path.as_str()), message));
+    }
 }

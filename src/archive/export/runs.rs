@@ -61,12 +61,15 @@ pub(super) fn retained(
     limits: &Limits,
     findings: &mut Findings,
 ) -> Result<Vec<Retained>, Error> {
-    let found = found(committed.inventory, limits)?;
+    let found = found(committed.inventory, limits, findings)?;
     let wanted = wanted(&found, rules, policy, findings);
     let mut retained = Vec::new();
     for (path, wanted) in wanted {
         if run::detect(committed.inventory, &path).is_err() {
-            let message = format!("\"{path}\" is to be retained, but the commit has no run there");
+            let message = format!(
+                "\"{path}\" is to be retained, but is no run: the commit has neither a run.json there nor results.jsonl and \
+                 provenance.json, or has both"
+            );
             findings.push(Finding::new(Code::ExportRun, Place::entry(path), message));
             continue;
         }
@@ -87,18 +90,27 @@ pub(super) fn retained(
     Ok(retained)
 }
 
-/// Folders that hold a run, by what lies in them.
-fn found(inventory: &Inventory, limits: &Limits) -> Result<BTreeSet<String>, Error> {
+/// Folders that hold a run: by what lies in them, and where the layout has runs all of them.
+fn found(inventory: &Inventory, limits: &Limits, findings: &mut Findings) -> Result<BTreeSet<String>, Error> {
     let mut found = BTreeSet::new();
     for (file, _) in inventory.files() {
-        let Some((folder, name)) = file.name.as_str().rsplit_once('/') else { continue };
+        let path = file.name.as_str();
+        found.extend(in_layout(path).map(str::to_owned));
+        let (folder, name) = path.rsplit_once('/').map_or((None, path), |(folder, name)| (Some(folder), name));
+        let beside = |name: &str| folder.map_or_else(|| name.to_owned(), |folder| format!("{folder}/{name}"));
         let is_run = match name {
-            "results.jsonl" => inventory.file(&format!("{folder}/provenance.json")).is_some(),
-            "run.json" => run::is_head(inventory, file.name.as_str(), limits)?,
+            "results.jsonl" => inventory.file(&beside("provenance.json")).is_some(),
+            "run.json" => run::is_head(inventory, path, limits)?,
             _ => false,
         };
-        if is_run {
-            found.insert(folder.to_owned());
+        match folder {
+            Some(folder) if is_run => drop(found.insert(folder.to_owned())),
+            None if is_run => {
+                let message =
+                    format!("\"{path}\" is of a run at the root, which no release can name: move it to a folder");
+                findings.push(Finding::new(Code::ExportRun, Place::entry(path), message));
+            }
+            Some(_) | None => {}
         }
     }
     Ok(found)
@@ -129,7 +141,7 @@ fn wanted(
         };
         if let Some(index) = rules.document().not_retained.iter().position(|not| within(&not.path)) {
             unneeded.remove(&index);
-        } else if is_in_layout(path) {
+        } else if in_layout(&format!("{path}/")).is_some_and(|run| run == path) {
             wanted.entry(path.clone()).or_default();
         } else if !wanted.contains_key(path) {
             let message = format!("\"{path}\" holds a run that the rules neither retain nor leave aside");
@@ -143,10 +155,12 @@ fn wanted(
     wanted
 }
 
-/// `matrices/<name>/runs/<id>`.
-fn is_in_layout(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').collect();
-    matches!(parts.as_slice(), ["matrices", _, "runs", _])
+/// The folder `matrices/<name>/runs/<id>` that a path lies in.
+fn in_layout(path: &str) -> Option<&str> {
+    let mut slashes = path.match_indices('/').map(|(at, _)| at);
+    let folder = path.get(..slashes.nth(3)?)?;
+    let parts: Vec<&str> = folder.split('/').collect();
+    matches!(parts.as_slice(), ["matrices", _, "runs", _]).then_some(folder)
 }
 
 /// Reads a run twice: evidence that lies in the working tree and isn't committed is told as that.

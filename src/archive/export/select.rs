@@ -24,6 +24,8 @@ pub(super) struct Selection {
     pub(super) omitted: BTreeMap<EntryName, String>,
     /// The commit has a manifest of an earlier release, which may tell of redactions.
     pub(super) tracked_manifest: bool,
+    /// The rules leave that out by name, as they must where it is another tool's.
+    pub(super) manifest_omitted: bool,
 }
 
 /// Chooses.
@@ -38,6 +40,12 @@ pub(super) fn select(entries: &[Entry], rules: &Rules, tally: &mut Tally, findin
         let omission = rules.omitted(path, tally).map(|omission| omission.reason.clone());
         match (EntryName::new(path), omission) {
             (Err(fault), _) => findings.push(unportable(fault.code, &shown, &fault.reason)),
+            // Its record of redactions counts, whatever the rules leave out.
+            (Ok(name), reason) if path == MANIFEST && matches!(entry.kind, Kind::File { .. }) => {
+                selection.tracked_manifest = true;
+                selection.manifest_omitted = reason.is_some();
+                selection.omitted.insert(name, reason.unwrap_or_else(|| SUPERSEDED.to_owned()));
+            }
             (Ok(name), Some(reason)) => drop(selection.omitted.insert(name, reason)),
             (Ok(name), None) => match rules.check_name(path, tally) {
                 Some(finding) => findings.push(finding),
@@ -83,10 +91,6 @@ impl Selection {
     fn take(&mut self, name: EntryName, kind: Kind, findings: &mut Findings) {
         let path = name.as_str();
         match kind {
-            Kind::File { .. } if path == MANIFEST => {
-                self.omitted.insert(name, SUPERSEDED.to_owned());
-                self.tracked_manifest = true;
-            }
             Kind::File { executable } => {
                 self.files.insert(name, executable);
             }

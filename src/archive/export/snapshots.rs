@@ -48,6 +48,8 @@ pub(super) struct Sources<'a> {
     pub(super) repository: &'a Repository,
     pub(super) inventory: &'a Inventory,
     pub(super) derivatives: &'a BTreeMap<String, Sha256>,
+    /// Files that are left out, with the reason.
+    pub(super) omitted: &'a BTreeMap<EntryName, String>,
 }
 
 impl Sources<'_> {
@@ -74,11 +76,21 @@ impl Sources<'_> {
                     .map_err(|fault| Error::WouldNotVerify(format!("the snapshot's name {path} {fault}")))
             };
             let (beside, packed) = (name("json")?, name("tar.gz")?);
-            if let Some(taken) =
-                [&beside, &packed].into_iter().find(|name| self.inventory.file(name.as_str()).is_some())
-            {
-                let message = format!("\"{taken}\" is in the commit and is no snapshot of the run \"{}\"", report.path);
-                findings.push(Finding::new(Code::ExportSnapshot, Place::entry(taken.as_str()), message));
+            let of = |what: &str, name: &EntryName| {
+                let message = format!("\"{name}\" {what}, so no snapshot of the run \"{}\" can lie there", report.path);
+                Finding::new(Code::ExportSnapshot, Place::entry(name.as_str()), message)
+            };
+            let names = [&beside, &packed];
+            if let Some(name) = names.into_iter().find(|name| self.inventory.file(name.as_str()).is_some()) {
+                findings.push(of("is in the commit and isn't one", name));
+                continue;
+            }
+            if let Some(name) = names.into_iter().find(|name| self.omitted.contains_key(*name)) {
+                findings.push(of("is omitted by the rules", name));
+                continue;
+            }
+            if made.contains_key(&beside) {
+                findings.push(of("is the snapshot of another run with the same id and commit", &beside));
                 continue;
             }
             run.made_snapshot = Some(beside.clone());
@@ -121,17 +133,17 @@ impl Sources<'_> {
     }
 
     fn commit(&self, report: &RunReport, head: &str, findings: &mut Findings) -> Result<Option<Commit>, Error> {
-        let id = head.parse::<ObjectId>().ok().filter(|id| self.repository.has(id));
-        let Some(id) = id else {
+        let id = head.parse::<ObjectId>().ok();
+        let commit = id.map(|id| self.repository.commit_of(&id)).transpose()?.flatten();
+        if commit.is_none() {
             let run = &report.path;
             let message = format!(
                 "the run \"{run}\" was made from the commit {}, which the repository doesn't have",
                 escape(head.as_bytes())
             );
             findings.push(Finding::new(Code::ExportSnapshot, Place::entry(run), message));
-            return Ok(None);
-        };
-        self.repository.commit(id.as_str()).map(Some)
+        }
+        Ok(commit)
     }
 
     /// One source as the commit has it.
@@ -145,16 +157,19 @@ impl Sources<'_> {
         findings: &mut Findings,
     ) -> Result<Option<(Mode, Vec<u8>)>, Error> {
         let shown = escape(path.as_bytes());
-        let mut tell =
-            |code: Code, message: String| findings.push(Finding::new(code, Place::entry(&report.path), message));
+        let mut tell = |message: String| {
+            findings.push(Finding::new(Code::ExportSnapshot, Place::entry(&report.path), message));
+        };
         let Some(Entry { kind: Kind::File { executable }, id, .. }) = entries.get(path.as_bytes()) else {
-            tell(
-                Code::ExportSnapshot,
-                format!("the source \"{shown}\" that the run recorded is no file of its commit"),
-            );
+            tell(format!("the source \"{shown}\" that the run recorded is no file of its commit"));
             return Ok(None);
         };
-        let content = self.repository.blob(id, limits.max_snapshot_source)?;
+        let most = limits.max_snapshot_source;
+        if self.repository.blob_size(id)? > most {
+            tell(format!("the source \"{shown}\" of the run's commit is larger than {most} bytes"));
+            return Ok(None);
+        }
+        let content = self.repository.blob(id, most)?;
         let computed = Sha256::of(&content);
         if computed != *recorded {
             let message = format!("the source \"{shown}\" of the run's commit is not the one that the run recorded");

@@ -79,7 +79,7 @@ pub(super) fn omissions(version: Version, wire: &Wire, findings: &mut Findings) 
 }
 
 /// What a file's own fields say must fit its status.
-pub(super) fn file(version: Version, index: usize, file: &WireFile, findings: &mut Findings) {
+pub(super) fn file(index: usize, file: &WireFile, findings: &mut Findings) {
     let mut push = |field: &str, message: String| {
         findings.push(Finding::new(Code::ManifestBlob, at(format!("/files/{index}/{field}")), message));
     };
@@ -89,16 +89,6 @@ pub(super) fn file(version: Version, index: usize, file: &WireFile, findings: &m
             exported_unchanged(file, &mut push);
             for (field, _) in private_origin(file).into_iter().filter(|(_, present)| *present) {
                 push(field, format!("\"{path}\" is no derivative, but {field} is given"));
-            }
-            match (version, &file.contract) {
-                (Version::V1 | Version::V2, Some(_)) => {
-                    push(
-                        "contract",
-                        format!("\"{path}\" was exported unchanged, but a contract of a redaction is given"),
-                    );
-                }
-                // Version 3 binds its derivatives by digest, and leaves this text open.
-                (Version::V1 | Version::V2, None) | (Version::V3, _) => {}
             }
         }
         Status::RetainedRedactedDerivative => {

@@ -97,7 +97,7 @@ impl Historical {
         let mut derivatives = BTreeMap::new();
         for (index, file) in wire.files.iter().enumerate() {
             let approved = policy.and_then(|policy| policy.approved(file.path.as_str()));
-            check::file(version, index, file, findings);
+            check::file(index, file, findings);
             check::approval(index, file, approved, findings);
             if let Some(derivative) = approved.and_then(|approved| derivative(file, approved)) {
                 derivatives.insert(file.path.to_string(), derivative);

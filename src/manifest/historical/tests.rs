@@ -238,7 +238,6 @@ fn early_rules_are_each_checked() {
     };
     file(Code::ManifestBlob, "original_sha256", json!("0".repeat(64)));
     file(Code::ManifestBlob, "transforms", early_json(Version::V1)["files"][1]["transforms"].clone());
-    file(Code::ManifestBlob, "contract", json!("the home folder was replaced"));
 
     let redacted = |code: Code, field: &str, bad: Value| {
         check(code, &format!("/files/1/{field}"), &|value| {
@@ -251,6 +250,9 @@ fn early_rules_are_each_checked() {
     redacted(Code::ManifestBlob, "contract", json!(""));
     redacted(Code::ManifestBlob, "contract", json!(" \n"));
     check(Code::ManifestBlob, "/files/1/contract", &|value| remove(&mut value["files"][1], "contract"));
+
+    // The rules ask for a contract where something was redacted, and say nothing of one elsewhere.
+    assert_eq!(early_places(|value| value["files"][0]["contract"] = "every byte is kept".into()), []);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Owns the strict reading of a `.tar.gz` as a stream: one gzip member, one tar, regular files only.
 //!
-//! Refuses links, folders and special files; bytes behind either end; headers, extended headers and names that two
+//! Refuses links, folders and special files; bytes other than zeros behind either end; headers, extended headers and names that two
 //! readers take differently; and whatever is over a bound. Invariant: one buffer and one header's name are in memory,
 //! whatever the headers claim; where the end was reached, every byte belongs to a header, a content or zero padding.
 //!
@@ -234,9 +234,18 @@ impl<R: Read> Tarball<R> {
             return Err(of_archive(self.at, "the tar is not whole blocks of 512 bytes"));
         }
         // The decoder has held length and checksum; it leaves what follows alone.
-        let rest = self.stream.get_mut().fill_buf().map_err(Stop::Io)?;
-        if !rest.is_empty() {
-            return Err(of_archive(self.at, "something follows the end of the gzip"));
+        let raw = self.stream.get_mut();
+        loop {
+            let rest = raw.fill_buf().map_err(Stop::Io)?;
+            let count = rest.len();
+            if count == 0 {
+                break;
+            }
+            // Zeros fill up a block of a tape: bsdtar writes them to a pipe, and no reader takes them for anything.
+            if rest.iter().any(|byte| *byte != 0) {
+                return Err(of_archive(self.at, "something follows the end of the gzip"));
+            }
+            raw.consume(count);
         }
         self.ended = true;
         Ok(())
