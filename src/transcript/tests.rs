@@ -32,100 +32,87 @@ const HEAD: &str = "{\"format\":\"exhibit-transcript/1\"}\n";
 const FRAME: &str = r#"{"seq":2,"t_ns":0,"process":"p","connection":1,"dir":"to_server","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}"}"#;
 const EXIT: &str = r#"{"seq":3,"t_ns":0,"process":"p","event":"exit","code":-15}"#;
 
+/// Code, text, line of the fault, and a text without it.
+const ROWS: &[(Code, &str, u64, &str)] = &[
+    (Code::TranscriptLine, "stray\n", 1, TWIN),
+    (Code::TranscriptLine, "\n", 1, TWIN),
+    (Code::TranscriptLine, ">{\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n", 1, TWIN),
+    (Code::TranscriptLine, "{\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n", 1, TWIN),
+    (Code::JsonSyntax, "> stray\n", 1, TWIN),
+    (Code::JsonSyntax, "> \n", 1, TWIN),
+    (Code::TranscriptMessage, "> [{\"jsonrpc\":\"2.0\",\"method\":\"m\"}]\n", 1, TWIN),
+    (Code::TranscriptMessage, "> 5\n", 1, TWIN),
+    (Code::TranscriptMessage, "> {\"method\":\"m\"}\n", 1, TWIN),
+    (Code::TranscriptMessage, "> {\"jsonrpc\":\"2.0\",\"id\":7}\n", 1, TWIN),
+    (Code::TranscriptMessage, "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":5}\n", 1, TWIN),
+    (Code::TranscriptMessage, "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"result\":1}\n", 1, TWIN),
+    (
+        Code::TranscriptMessage,
+        "> {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":1,\"error\":{\"code\":1,\"message\":\"\"}}\n",
+        1,
+        TWIN,
+    ),
+    (Code::TranscriptMessage, "< {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":\"e\"}\n", 1, TWIN),
+    (
+        Code::TranscriptId,
+        "> {\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"m\"}\n",
+        1,
+        "> {\"jsonrpc\":\"2.0\",\"id\":\"null\",\"method\":\"m\"}\n",
+    ),
+    (
+        Code::TranscriptId,
+        "> {\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"m\"}\n",
+        1,
+        "> {\"jsonrpc\":\"2.0\",\"id\":\"1.5\",\"method\":\"m\"}\n",
+    ),
+    (
+        Code::TranscriptId,
+        "> {\"jsonrpc\":\"2.0\",\"id\":2.0,\"method\":\"m\"}\n",
+        1,
+        "> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"m\"}\n",
+    ),
+    (Code::TranscriptId, "< {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}\n", 1, TWIN),
+    (
+        Code::TranscriptReplyUnmatched,
+        "< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
+        1,
+        "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
+    ),
+    (
+        Code::TranscriptReplyUnmatched,
+        "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n",
+        2,
+        "> {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n",
+    ),
+    (
+        Code::TranscriptReplyUnmatched,
+        "< {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
+        2,
+        "< {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n> {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
+    ),
+    (
+        Code::TranscriptReplyRepeated,
+        "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
+        3,
+        "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
+    ),
+    (
+        Code::TranscriptIdReused,
+        "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
+        2,
+        "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n> {\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n< {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n",
+    ),
+];
+
 #[test]
 fn each_fault_gives_its_code_and_line_and_its_twin_none() {
     let after = format!("{ASK}{ANSWER}");
     let deep = format!("> {{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{}{}}}\n", "[".repeat(8), "]".repeat(8));
     let long = format!("> {{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n", "m".repeat(400));
-    let rows: &[(Code, &str, u64, &str)] = &[
-        (Code::TranscriptLine, "stray\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptLine, "\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptLine, ">{\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptLine, "{\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptLine, &long, 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::JsonSyntax, "> stray\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::JsonSyntax, "> \n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::JsonSyntax, &deep, 1, "> {\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":[[[[[[[]]]]]]]}\n"),
-        (
-            Code::JsonDuplicateKey,
-            "> {\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{\"a\":1,\"a\":1}}\n",
-            1,
-            ANSWER_TO_NOTHING_ELSE,
-        ),
-        (Code::TranscriptMessage, "> [{\"jsonrpc\":\"2.0\",\"method\":\"m\"}]\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptMessage, "> 5\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptMessage, "> {\"method\":\"m\"}\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptMessage, "> {\"jsonrpc\":\"2.0\",\"id\":7}\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (Code::TranscriptMessage, "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":5}\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (
-            Code::TranscriptMessage,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"result\":1}\n",
-            1,
-            ANSWER_TO_NOTHING_ELSE,
-        ),
-        (
-            Code::TranscriptMessage,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":1,\"error\":{\"code\":1,\"message\":\"\"}}\n",
-            1,
-            ANSWER_TO_NOTHING_ELSE,
-        ),
-        (Code::TranscriptMessage, "< {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":\"e\"}\n", 1, ANSWER_TO_NOTHING_ELSE),
-        (
-            Code::TranscriptId,
-            "> {\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"m\"}\n",
-            1,
-            "> {\"jsonrpc\":\"2.0\",\"id\":\"null\",\"method\":\"m\"}\n",
-        ),
-        (
-            Code::TranscriptId,
-            "> {\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"m\"}\n",
-            1,
-            "> {\"jsonrpc\":\"2.0\",\"id\":\"1.5\",\"method\":\"m\"}\n",
-        ),
-        (
-            Code::TranscriptId,
-            "> {\"jsonrpc\":\"2.0\",\"id\":2.0,\"method\":\"m\"}\n",
-            1,
-            "> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"m\"}\n",
-        ),
-        (
-            Code::TranscriptId,
-            "< {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}\n",
-            1,
-            ANSWER_TO_NOTHING_ELSE,
-        ),
-        (
-            Code::TranscriptReplyUnmatched,
-            "< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
-            1,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
-        ),
-        (
-            Code::TranscriptReplyUnmatched,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n",
-            2,
-            "> {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n",
-        ),
-        (
-            Code::TranscriptReplyUnmatched,
-            "< {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
-            2,
-            "< {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n> {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
-        ),
-        (
-            Code::TranscriptReplyRepeated,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
-            3,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
-        ),
-        (
-            Code::TranscriptIdReused,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n",
-            2,
-            "> {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\"}\n> {\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"m\"}\n< {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n< {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n",
-        ),
-    ];
-    for (code, text, line, twin) in rows {
+    let shallow = deep.replacen("[[", "[", 1).replacen("]]", "]", 1);
+    let made: [(Code, &str, u64, &str); 2] =
+        [(Code::TranscriptLine, &long, 1, TWIN), (Code::JsonSyntax, &deep, 1, &shallow)];
+    for (code, text, line, twin) in ROWS.iter().chain(&made) {
         let (transcript, seen) = all(format!("{text}{after}").as_bytes());
         let codes: Vec<_> = transcript.findings.iter().map(|finding| (finding.code, finding.place.line)).collect();
         assert_eq!(codes, [(*code, Some(*line))], "{text}");
@@ -137,7 +124,7 @@ fn each_fault_gives_its_code_and_line_and_its_twin_none() {
 }
 
 /// A twin where the fault is one of the line itself.
-const ANSWER_TO_NOTHING_ELSE: &str = "> {\"jsonrpc\":\"2.0\",\"method\":\"m\"} \r\n";
+const TWIN: &str = "> {\"jsonrpc\":\"2.0\",\"method\":\"m\"} \r\n";
 
 #[test]
 fn a_last_line_that_was_cut_is_told_from_one_that_is_wrong() {
