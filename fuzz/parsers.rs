@@ -8,8 +8,10 @@ use std::io::{Cursor, Read as _, Write as _};
 use std::path::Path;
 
 use exhibit::archive::{Verify, verify};
+use exhibit::dialect::Dialect;
 use exhibit::digest::{ContentDigests, ContentHasher, Sha256};
 use exhibit::finding::Finding;
+use exhibit::history::{self, Context, Source};
 use exhibit::json;
 use exhibit::limits::Limits;
 use exhibit::manifest::Receipt;
@@ -261,4 +263,26 @@ pub(crate) fn scan(bytes: &[u8]) {
     let there = bytes.windows(7).any(|window| window == b"annabel");
     assert!(!there || !findings.none_broken(), "a private string is left");
     assert!(!findings.iter().any(|finding| format!("{finding:?}").contains("annabel")), "a private string is told");
+}
+
+/// Reads the bytes as a transcript, in each dialect.
+pub(crate) fn transcript(bytes: &[u8]) {
+    let open = || Ok(Box::new(bytes) as Box<dyn std::io::BufRead>);
+    let source = Source { name: "t", process: "p", open: &open };
+    for dialect in Dialect::embedded().unwrap() {
+        let sources = std::slice::from_ref(&source);
+        let Ok(built) = history::of_transcripts(sources, &dialect, &Context::default(), &limits()) else { return };
+        let lines = built.transcripts.iter().map(|transcript| transcript.lines).sum::<u64>();
+        let within = |line: u64| (1..=lines).contains(&line);
+        assert!(built.findings.iter().all(|finding| finding.place.line.is_some_and(within)), "a fault is nowhere");
+        let mut replies = BTreeSet::new();
+        for call in &built.history.calls {
+            assert!(within(call.request.line) && call.told.is_some() == call.reply.is_some());
+            assert!((call.process as usize) < built.history.processes.len());
+            if let Some(reply) = call.reply {
+                assert!(reply.line > call.request.line, "a reply comes before its request");
+                assert!(replies.insert(reply), "a reply belongs to two requests");
+            }
+        }
+    }
 }

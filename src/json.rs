@@ -1,8 +1,11 @@
 //! Owns strict reading of JSON and the canonical form of what is written.
 //!
 //! Refuses what readers take differently: a key twice in one object, text after the document, deep nesting, invalid
-//! UTF-8; and strings, objects and arrays over their bounds, before they are in memory. Refuses to build a tree: [`check`] walks a document as it streams by, [`read`] fills typed values. Invariant:
+//! UTF-8; and strings, objects and arrays over their bounds, before they are in memory. Refuses to build a tree: [`check`] walks a document as it streams by, [`read`] fills typed values, a [`Tape`] lists the values of a text that is in memory. Invariant:
 //! a document that passed has one meaning for every JSON reader.
+
+mod pointer;
+mod tape;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::Code;
 use crate::limits::{MAX_ITEMS, MAX_KEYS, MAX_STRING};
+
+pub use pointer::Pointer;
+pub use tape::{Tape, View, quote};
 
 /// What is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

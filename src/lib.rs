@@ -2,11 +2,12 @@
 //! and say exactly what holds and what does not.
 //!
 //! The rooms, from the ground up: `error` and [`finding`]; [`digest`], [`name`], [`limits`], [`json`]; [`zip`]; [`tree`];
-//! [`manifest`], [`policy`] and [`redact`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
+//! [`manifest`], [`policy`] and [`redact`]; [`ledger`] and [`transcript`]; [`dialect`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
 #![forbid(unsafe_code)]
 
 pub mod archive;
 pub mod cli;
+pub mod dialect;
 pub mod digest;
 pub mod document;
 pub mod error;
@@ -25,5 +26,6 @@ pub mod redact;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod transcript;
 pub mod tree;
 pub mod zip;

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use exhibit::dialect::Dialect;
 use exhibit::limits::Limits;
 use exhibit::manifest::{self, Receipt};
 use exhibit::policy::Policy;
@@ -169,4 +170,23 @@ fn newer_formats_are_refused() {
         let message = report["error"]["message"].as_str().expect("an error has a message");
         assert!(message.contains(&format!("{format:?}")), "{message}");
     }
+}
+
+#[test]
+fn transcript_1_is_read() {
+    let text = bytes("exhibit-transcript-1.jsonl");
+    let read = exhibit::transcript::read(&*text, "t", &Limits::default(), &mut |_| ()).expect("the format is known");
+    assert!(read.findings.none_broken(), "{:?}", read.findings);
+    assert_eq!((read.lines, read.events, read.requests, read.lost), (7, 4, 1, 0));
+    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        follows("exhibit-transcript-1.json", line);
+    }
+}
+
+#[test]
+fn dialect_1_is_read() {
+    let name = "exhibit-dialect-1.json";
+    let dialect = Dialect::load(&fixture(name), &bytes(name), &Limits::default()).expect("the dialect is one");
+    assert!(dialect.has_operations() && dialect.name() == "mcp-python");
+    follows(name, &bytes(name));
 }

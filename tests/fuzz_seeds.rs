@@ -57,3 +57,8 @@ fn seeds_of_snapshot_tar() {
 fn seeds_of_scan() {
     replay("scan", parsers::scan);
 }
+
+#[test]
+fn seeds_of_transcript() {
+    replay("transcript", parsers::transcript);
+}

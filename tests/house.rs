@@ -10,8 +10,10 @@ use std::path::Path;
 const LEVELS: &[&[&str]] = &[
     &["finding"],
     &["error"],
-    &["digest", "name", "limits", "json"],
-    &["form", "document"],
+    &["digest", "name", "limits"],
+    &["form"],
+    &["json"],
+    &["document"],
     &["zip"],
     &["tree"],
     &["manifest", "policy", "bag", "redact"],

@@ -254,4 +254,20 @@ pub enum Code {
     ExportDerivative,
     /// The sources of a run can be taken from the commit that it names.
     ExportSnapshot,
+    /// Every line of a transcript is a frame or an event of its form.
+    TranscriptLine,
+    /// The last line of a transcript is whole.
+    TranscriptTruncated,
+    /// A frame is one JSON-RPC 2.0 message.
+    TranscriptMessage,
+    /// A request id is a string or a whole number.
+    TranscriptId,
+    /// A request id is not used again while it is open.
+    TranscriptIdReused,
+    /// A reply has a request.
+    TranscriptReplyUnmatched,
+    /// A request has one reply.
+    TranscriptReplyRepeated,
+    /// Sequence numbers rise from line to line.
+    TranscriptOrder,
 }

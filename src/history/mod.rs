@@ -3,7 +3,12 @@
 //! Refuses to order what nothing orders. Invariant: a history says what was sent and read, by whom and when; whether a
 //! ledger could have done that is not decided here.
 
+mod build;
+
 use crate::ledger::{Ask, Rows, Told};
+
+pub use crate::ledger::EffectIds;
+pub use build::{Built, Context, Fit, Source, fit, of_transcripts};
 
 /// The calls on one store, from its start to the last that is known of it.
 #[derive(Debug, Clone, Default)]
@@ -78,16 +83,4 @@ pub struct Snapshot {
     pub rows: Rows,
     /// Whether it was taken after the last writer had ended. If not, what it lacks may have come later.
     pub is_final: bool,
-}
-
-/// What ids effects get.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EffectIds {
-    /// 1, 2, 3 and so on without a gap, from an empty store.
-    Dense,
-    /// Later ones are greater.
-    Increasing,
-    /// They say nothing.
-    #[default]
-    Opaque,
 }

@@ -10,4 +10,4 @@ pub use call::{
     Ask, Form, Mode, Observation, Observed, Outcome, Parts, Refusal, Sameness, ScopeBinding, Seconds, State, Timing,
     Told, Write,
 };
-pub use rows::{Compensation, Event, Issue, Operation, OperationState, Rows, Watcher};
+pub use rows::{Compensation, EffectIds, Event, Issue, Operation, OperationState, Rows, Watcher};

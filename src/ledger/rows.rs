@@ -3,6 +3,8 @@
 //! Refuses nothing: rows that contradict each other are told by whoever compares them. Invariant: plain values, each list
 //! in the order of its keys.
 
+use serde::Deserialize;
+
 use super::call::Seconds;
 
 /// A ledger's tables.
@@ -100,4 +102,17 @@ pub struct Event {
     pub outcome: String,
     /// The kind of error, where there was one.
     pub error: Option<String>,
+}
+
+/// What ids effects get.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectIds {
+    /// 1, 2, 3 and so on without a gap, from an empty store.
+    Dense,
+    /// Later ones are greater.
+    Increasing,
+    /// They say nothing.
+    #[default]
+    Opaque,
 }
