@@ -2,7 +2,7 @@
 //! and say exactly what holds and what does not.
 //!
 //! The rooms, from the ground up: `error` and [`finding`]; [`digest`], [`name`], [`limits`], [`json`]; [`zip`]; [`tree`];
-//! [`manifest`], [`policy`] and [`redact`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
+//! [`manifest`], [`policy`] and [`redact`]; [`ledger`] and [`snapshot`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
 #![forbid(unsafe_code)]
 
 pub mod archive;
@@ -25,5 +25,6 @@ pub mod redact;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod snapshot;
 pub mod tree;
 pub mod zip;
