@@ -110,7 +110,7 @@ impl Reader<'_> {
                 // What follows belongs to an earlier use of the log, or to a transaction that never ended: its writer
                 // corrects the checksums of pages that it wrote twice only when it commits.
                 Some(_) if !own || word(&frame, 4) == 0 => {
-                    log.uncommitted = log.uncommitted.saturating_add(u64::from(own))
+                    log.uncommitted = log.uncommitted.saturating_add(u64::from(own));
                 }
                 Some(first) => {
                     let message = format!("commits at frame {number}, after the damaged frame {first}");

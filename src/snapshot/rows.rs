@@ -97,7 +97,7 @@ impl Reader<'_> {
                 return Err(fault(Code::DatabaseTooLarge, engine.name, message));
             }
             match build(&Cells { engine, table, row, number }) {
-                Ok(built) => rows.push(built),
+                Ok(made) => rows.push(made),
                 Err(Stop::Fault(finding)) => findings.push(*finding),
                 Err(Stop::Error(error)) => return Err(Stop::Error(error)),
             }

@@ -124,8 +124,8 @@ pub(super) fn examine(engine: &Engine<'_>, findings: &mut Findings) -> Result<Fo
 fn objects(engine: &Engine<'_>) -> Result<Vec<Object>, Stop> {
     let mut objects = Vec::new();
     engine.query("SELECT type, name, sql FROM main.sqlite_schema", |row| {
-        let read = || Ok(Object { kind: row.get(0)?, name: row.get(1)?, sql: row.get(2)? });
-        objects.push(read().map_err(|error| engine.meaning(&error))?);
+        let entry = || Ok(Object { kind: row.get(0)?, name: row.get(1)?, sql: row.get(2)? });
+        objects.push(entry().map_err(|error| engine.meaning(&error))?);
         Ok(())
     })?;
     Ok(objects)
@@ -202,8 +202,7 @@ fn report_unknown(
         let known = TABLES.iter().find(|table| table.name == object.name);
         match (object.kind.as_str(), known) {
             // Autoincrement, ANALYZE and unique columns make objects of SQLite's own.
-            _ if object.name.starts_with("sqlite_") => {}
-            ("index", _) => {}
+            _ if object.name.starts_with("sqlite_") || object.kind == "index" => {}
             ("table", Some(table)) => {
                 let columns = tables.get(table.name).map_or(&[][..], Vec::as_slice);
                 let known = |name: &str| table.columns.contains(&name) || table.ignored.contains(&name);
@@ -213,8 +212,10 @@ fn report_unknown(
                 }
             }
             // A view in a table's place is told as such.
-            ("view", Some(_)) => {}
-            (_, _) => warn(engine, findings, format!("{} was not read", shown(object))),
+            (kind, known) if kind != "view" || known.is_none() => {
+                warn(engine, findings, format!("{} was not read", shown(object)));
+            }
+            (_, _) => {}
         }
     }
 }
