@@ -2,7 +2,7 @@
 //! and say exactly what holds and what does not.
 //!
 //! The rooms, from the ground up: `error` and [`finding`]; [`digest`], [`name`], [`limits`], [`json`]; [`zip`]; [`tree`];
-//! [`manifest`], [`policy`] and [`redact`]; [`ledger`] and [`transcript`]; [`dialect`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
+//! [`manifest`], [`policy`] and [`redact`]; [`ledger`], [`snapshot`] and [`transcript`]; [`dialect`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
 #![forbid(unsafe_code)]
 
 pub mod archive;
@@ -26,6 +26,7 @@ pub mod redact;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod snapshot;
 pub mod transcript;
 pub mod tree;
 pub mod zip;

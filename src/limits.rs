@@ -46,6 +46,9 @@ pub const MAX_NESTING: usize = 4;
 /// Bytes in a tar that give the next file its name, or other attributes. Names have 4,096 at most.
 pub const MAX_TAR_NAMES: u64 = 1 << 20;
 
+/// Columns of one table of a database. A ledger's widest has twelve.
+pub const MAX_COLUMNS: i32 = 100;
+
 /// Bounds on what is read. [`Limits::default`] is what the command uses; tests lower them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -92,6 +95,18 @@ pub struct Limits {
     pub max_shown_files: usize,
     /// Findings kept; further ones are counted. Nobody reads more, and a hostile file could make billions.
     pub max_findings: usize,
+    /// Bytes of a database, and of each of its sidecars: they are copied, checked page by page, and never longer than this
+    /// after recovery. A ledger of a hundred thousand operations fits.
+    pub max_database: u64,
+    /// Rows of one table of a database: they are held in memory.
+    pub max_rows: u64,
+    /// Bytes of one text or row of a database: what one call says fits, see [`MAX_STRING`].
+    pub max_cell: u64,
+    /// Tables, indexes, views and triggers of a database. A ledger has under ten; SQLite holds all of them in memory.
+    pub max_schema: u64,
+    /// Steps of SQLite's machine for one database: half a minute at most. Checking and reading the largest that fits
+    /// takes fewer.
+    pub max_database_steps: u64,
 }
 
 impl Default for Limits {
@@ -117,6 +132,11 @@ impl Default for Limits {
             max_shown_line: 400,
             max_shown_files: 1000,
             max_findings: 1000,
+            max_database: 256 << 20,
+            max_rows: 250_000,
+            max_cell: 1 << 20,
+            max_schema: 1000,
+            max_database_steps: 1_000_000_000,
         }
     }
 }

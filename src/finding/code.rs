@@ -270,4 +270,20 @@ pub enum Code {
     TranscriptReplyRepeated,
     /// Sequence numbers rise from line to line.
     TranscriptOrder,
+    /// A database is SQLite's, not encrypted, and passes SQLite's integrity check.
+    DatabaseBroken,
+    /// A database's journal or write-ahead log is whole and belongs to it: SQLite would ignore the rest without a word.
+    DatabaseSidecar,
+    /// A rollback journal names no super-journal.
+    DatabaseSuperJournal,
+    /// A ledger's database has the ledger's tables and columns as plain tables, texts in UTF-8, and nothing that computes when it is read.
+    DatabaseSchema,
+    /// A value in a ledger's database has the type that its column should have, and times are whole seconds.
+    DatabaseValue,
+    /// A database and each sidecar have at most 256 MiB, a table 250,000 rows and 100 columns, a row 1 MiB, a schema 1,000 objects, and reading takes at most 1,000,000,000 steps.
+    DatabaseTooLarge,
+    /// A ledger's database holds the ledger's tables and nothing else.
+    DatabaseUnknown,
+    /// A database that is kept with a write-ahead log has it beside it.
+    DatabaseLogAbsent,
 }
