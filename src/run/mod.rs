@@ -6,6 +6,7 @@
 mod binding;
 mod check;
 mod document;
+pub mod facts;
 mod historical;
 pub mod matrix;
 mod own;
