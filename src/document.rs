@@ -71,14 +71,21 @@ impl Format {
 
     /// Every fault that the schema finds, in the document's order, each with its JSON pointer.
     fn faults(&self, bytes: &[u8]) -> Result<Vec<String>, String> {
+        let found = self.schema_faults(bytes)?;
+        Ok(found.into_iter().map(|(pointer, why)| shown(&format!("{}: {why}", place(&pointer)))).collect())
+    }
+
+    /// Every fault that the schema finds, in the document's order: JSON pointer and what is wrong, cut where it is long.
+    ///
+    /// # Errors
+    /// Where the bytes are no JSON at all.
+    pub fn schema_faults(&self, bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
         let parse = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).map_err(|e| e.to_string());
         let schema = parse(self.schema.as_bytes())?;
         let validator = jsonschema::draft202012::new(&schema).map_err(|e| format!("the schema is broken: {e}"))?;
         let document = parse(bytes)?;
-        let found = validator.iter_errors(&document);
-        let text =
-            |e: jsonschema::ValidationError<'_>| shown(&format!("{}: {e}", place(&e.instance_path().to_string())));
-        Ok(found.take(MAX_FAULTS).map(text).collect())
+        let found = validator.iter_errors(&document).take(MAX_FAULTS);
+        Ok(found.map(|e| (e.instance_path().to_string(), shown(&e.to_string()))).collect())
     }
 }
 

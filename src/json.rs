@@ -101,6 +101,11 @@ pub fn canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> 
     serde_json_canonicalizer::to_vec(value)
 }
 
+/// The step of a JSON pointer (RFC 6901) that leads to a key.
+pub fn pointer_to(key: &str) -> String {
+    Step::Key(key.to_owned()).to_string()
+}
+
 /// The message without serde's "at line x column y": the line is a field of its own.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();

@@ -17,6 +17,7 @@ pub mod form;
 pub mod git;
 pub mod history;
 pub mod json;
+pub mod judge;
 pub mod ledger;
 pub mod limits;
 pub mod manifest;

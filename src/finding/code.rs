@@ -286,4 +286,16 @@ pub enum Code {
     DatabaseUnknown,
     /// A database that is kept with a write-ahead log has it beside it.
     DatabaseLogAbsent,
+    /// Every expectation that the matrix has of a case is met.
+    JudgeExpectation,
+    /// Every step that the matrix schedules was sent.
+    JudgeStepMissing,
+    /// Every request on the ledger is one that a step of the matrix asks for.
+    JudgeRequestUnscheduled,
+    /// A request is sent in the phase that the matrix schedules it in.
+    JudgePhase,
+    /// A process ends with the exit code that the matrix schedules.
+    JudgeExit,
+    /// What a run recorded of its databases is what they hold.
+    RunFactDiffers,
 }

@@ -4,6 +4,8 @@
 //! to one principal, backend and request; what was applied is never taken back.
 
 mod call;
+pub mod consumer;
+pub mod fingerprint;
 mod rows;
 
 pub use call::{

@@ -6,7 +6,9 @@
 mod binding;
 mod check;
 mod document;
+pub mod facts;
 mod historical;
+pub mod matrix;
 mod own;
 mod role;
 pub mod snapshot;
@@ -28,7 +30,8 @@ use crate::name::EntryName;
 use crate::tree::Inventory;
 
 pub use binding::SourceBinding;
-pub use own::{MATRIX_FORMAT, RUN_FORMAT};
+pub use matrix::MATRIX_FORMAT;
+pub use own::RUN_FORMAT;
 pub use role::role_of;
 
 /// Which of the two layouts a run has.

@@ -25,9 +25,6 @@ use crate::tree::Inventory;
 /// The format of `run.json`. Version 1 is the first.
 pub const RUN_FORMAT: &str = "exhibit-run/1";
 
-/// The format of `matrix.json`. Version 1 is the first.
-pub const MATRIX_FORMAT: &str = "exhibit-matrix/1";
-
 /// The documents of a run that no result names.
 const DOCUMENTS: [&str; 2] = ["run.json", "results.jsonl"];
 

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::document::{Object, broken, read, shown};
+use super::document::{self, Object, broken, read, shown, typed};
+use super::matrix::{FORMAT, MatrixDocument};
 use crate::error::Error;
 use crate::finding::Findings;
 use crate::limits::Limits;
@@ -62,24 +63,6 @@ struct HistoricalHead {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct OwnMatrix {
-    #[serde(rename = "format")]
-    _format: String,
-    name: String,
-    cases: Vec<Object<OwnCase>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct OwnCase {
-    id: String,
-    #[serde(rename = "name")]
-    _name: String,
-    expected: String,
-}
-
-#[derive(Deserialize)]
 struct Head {
     format: String,
 }
@@ -126,9 +109,17 @@ pub(super) fn own(
     if !is_known_format(inventory, file, super::MATRIX_FORMAT, limits, findings)? {
         return Ok(None);
     }
-    let document = read::<Object<OwnMatrix>>(inventory, file, limits, findings)?;
+    let Some(bytes) = document::bytes(inventory, file, limits, findings)? else { return Ok(None) };
+    // All that the schema finds is told; the types would stop at the first.
+    let faults = FORMAT.schema_faults(&bytes).map_err(Error::Usage)?;
+    if !faults.is_empty() {
+        findings.extend(faults.into_iter().map(|(pointer, why)| broken(file, None, &pointer, why)));
+        return Ok(None);
+    }
+    let document = typed::<Object<MatrixDocument>>(&bytes, file, None, limits, findings);
     Ok(document.and_then(|Object(document)| {
-        let cases = document.cases.into_iter().map(|Object(case)| Case { id: case.id, expected: case.expected });
+        findings.extend(document.faults().into_iter().map(|(pointer, why)| broken(file, None, &pointer, why)));
+        let cases = document.cases.into_iter().map(|case| Case { id: case.id, expected: case.expected });
         matrix(Some(document.name), cases, file, findings)
     }))
 }
