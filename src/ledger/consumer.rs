@@ -403,7 +403,8 @@ mod tests {
                 prop_assert_eq!(observation.fresh_write_authorized, Some(false));
                 prop_assert_eq!(observation.ids, Some(vec![i64::try_from(effect).unwrap()]));
                 prop_assert_eq!(observation.result, Some(Some(result.clone())));
-                prop_assert!(result.starts_with(&format!("created {}", effect)), "{}", result);
+                let start = format!("created {effect}");
+                prop_assert!(result.starts_with(&start));
             }
         }
     }

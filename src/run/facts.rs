@@ -4,6 +4,7 @@
 //! row on either side is looked at.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde_json::{Value, json};
 
@@ -79,7 +80,7 @@ pub fn database(recorded: &Value, rows: &Rows, at: &Place) -> Vec<Finding> {
     for (name, table) in TABLES {
         let pointer = format!("/independent_db/{name}");
         let Some(list) = recorded.get(name).and_then(Value::as_array) else {
-            findings.push(differs(at, &pointer, "no rows", "a list of rows"));
+            findings.push(differs(at, &pointer, &"no rows", &"a list of rows"));
             continue;
         };
         compare(list, &rows_of(rows, table), (at, &pointer, keys(table)), &mut findings);
@@ -111,7 +112,7 @@ fn compare(
             keys.iter().all(|key| row.get(key).is_some_and(|v| same(v, other.get(key))))
         };
         let Some(found) = left.iter().position(is_same).map(|index| left.remove(index)) else {
-            findings.push(differs(at, &pointer, row, "no such row"));
+            findings.push(differs(at, &pointer, row, &"no such row"));
             continue;
         };
         for (column, value) in found {
@@ -120,12 +121,12 @@ fn compare(
             let recorded = row.get(column);
             if !is_open && !recorded.is_some_and(|recorded| same(recorded, Some(value))) {
                 let shown = recorded.map_or_else(|| "no such column".to_owned(), Value::to_string);
-                findings.push(differs(at, &format!("{pointer}/{column}"), shown, value));
+                findings.push(differs(at, &format!("{pointer}/{column}"), &shown, value));
             }
         }
     }
     for row in left {
-        findings.push(differs(at, pointer, "no such row", json!(row)));
+        findings.push(differs(at, pointer, &"no such row", &json!(row)));
     }
 }
 
@@ -139,7 +140,7 @@ fn same(recorded: &Value, computed: Option<&Value>) -> bool {
     }
 }
 
-fn differs(at: &Place, pointer: &str, recorded: impl ToString, computed: impl ToString) -> Finding {
+fn differs(at: &Place, pointer: &str, recorded: &dyn Display, computed: &dyn Display) -> Finding {
     let shown = |text: &str| super::document::shown(&escape(text.as_bytes()));
     let message = "the run recorded other rows than its database has";
     let finding = Finding::new(Code::RunFactDiffers, at.clone().pointer(pointer), message);
