@@ -281,3 +281,21 @@ fn a_snapshot_has_a_place_of_its_own() {
     repository.commit("an omitted snapshot");
     assert_eq!(repository.export().refused(), [format!("export-snapshot {document}")]);
 }
+
+#[test]
+fn a_private_name_of_an_omitted_file_is_not_told() {
+    if !has_git() {
+        return;
+    }
+    let mut told = rules();
+    told["redactions"] = json!([{
+        "label": "home", "pattern": "/home/(?<private>[a-z]+)", "replacement": "<HOME>", "files": ["a.log"], "reason": "r",
+    }]);
+    told["omissions"] = json!([{"files": "notes/*", "reason": "not for readers"}]);
+    let mut tree = project(&told);
+    tree.put("a.log", "in /home/somebody\n");
+    tree.put("notes/of-somebody.txt", "x");
+    let exported = Repository::of(&tree).export();
+    assert_eq!(exported.refused().len(), 1);
+    assert!(!exported.report.to_string().contains("somebody"), "{}", exported.report);
+}

@@ -644,7 +644,9 @@ fn a_failed_run_is_kept_only_as_what_it_is() {
         tree.edit_result(0, |result| result["status"] = json!("fail"));
         Repository::of(&tree).export()
     };
-    assert_eq!(failed(&rules()).refused().len(), 1);
+    let refused = failed(&rules());
+    assert_eq!(refused.refused().len(), 1);
+    assert_eq!(refused.report["runs"], json!([]), "a run that is refused is not retained");
     let kept =
         with(|rules| rules["runs"] = json!([{"path": "matrices/small/runs/r1", "failed_evidence": "it did fail"}]));
     let exported = failed(&kept);

@@ -27,7 +27,7 @@ use crate::finding::{Code, Finding, Findings, Place};
 use crate::git::{Commit, Difference, Entry, How, Kind, Repository};
 use crate::limits::Limits;
 use crate::manifest::{Derivative, MANIFEST, Own, Standing};
-use crate::name::escape;
+use crate::name::{EntryName, escape};
 use crate::policy::Policy;
 use crate::redact::{Rules, Scan, Tally};
 use crate::tree::{Inventory, Progress};
@@ -149,11 +149,14 @@ pub fn export(request: &Export<'_>, limits: &Limits, progress: Progress<'_>) -> 
     } else {
         None
     };
+    // Nothing that may be private is told of a release that isn't made.
+    let told = |path: &EntryName| if written.is_some() { path.to_string() } else { scan.masked(path.as_str()) };
+    let omissions = selection.omitted.iter().map(|(path, reason)| (told(path), reason.clone())).collect();
     Ok(Exported {
-        written,
         runs: contents.exported_runs(),
         redacted: contents.redacted_files(),
-        omissions: selection.omitted.iter().map(|(path, reason)| (path.to_string(), reason.clone())).collect(),
+        omissions,
+        written,
         commit,
         findings,
     })

@@ -82,7 +82,12 @@ pub(super) fn retained(
             }
             // Its faults are what it is kept for; the manifest lists them.
             (Some(_), false) => report.findings = faults,
-            (None, _) => findings.append(faults),
+            (None, is_coherent) => {
+                findings.append(faults);
+                if !is_coherent {
+                    continue;
+                }
+            }
         }
         let Wanted { dialect, failed_evidence, without_snapshot, .. } = wanted;
         retained.push(Retained { report, dialect, failed_evidence, without_snapshot, made_snapshot: None });
