@@ -4,10 +4,12 @@
 //! to one principal, backend and request; what was applied is never taken back.
 
 mod call;
+mod model;
 mod rows;
 
 pub use call::{
     Ask, Form, Mode, Observation, Observed, Outcome, Parts, Refusal, Sameness, ScopeBinding, Seconds, State, Timing,
     Told, Write,
 };
+pub use model::{Answer, Bound, Caller, Model, Stage};
 pub use rows::{Compensation, Event, Issue, Operation, OperationState, Rows, Watcher};
