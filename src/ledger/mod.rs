@@ -6,10 +6,12 @@
 mod call;
 pub mod consumer;
 pub mod fingerprint;
+mod model;
 mod rows;
 
 pub use call::{
     Ask, Form, Mode, Observation, Observed, Outcome, Parts, Refusal, Sameness, ScopeBinding, Seconds, State, Timing,
     Told, Write,
 };
+pub use model::{Answer, Bound, Caller, Model, Stage};
 pub use rows::{Compensation, EffectIds, Event, Issue, Operation, OperationState, Rows, Watcher};
