@@ -5,6 +5,7 @@
 //! `recorded` is what the evidence says of itself, `computed` what this program found.
 
 mod code;
+mod named;
 mod rules;
 
 use std::fmt::Display;

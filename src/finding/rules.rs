@@ -4,11 +4,6 @@
 //! Refuses to say anything about one case: that is the finding's message. Invariant: a name is never reused or changed
 //! once released; a row stands where its code stands in [`Code`].
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Serialize, Serializer};
-
 use super::code::{Code, Severity};
 
 /// What a code stands for.
@@ -24,37 +19,6 @@ pub struct Rule {
     pub rule: &'static str,
     /// What a person does about it.
     pub advice: &'static str,
-}
-
-impl Code {
-    /// The code's row in [`RULES`].
-    pub fn rule(self) -> &'static Rule {
-        &RULES[self as usize]
-    }
-
-    /// The stable name, as reports and `exhibit explain` use it.
-    pub fn name(self) -> &'static str {
-        self.rule().name
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Code {
-    type Err = ();
-    fn from_str(name: &str) -> Result<Self, ()> {
-        RULES.iter().find(|rule| rule.name == name).map(|rule| rule.code).ok_or(())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
 }
 
 const fn error(code: Code, name: &'static str, rule: &'static str, advice: &'static str) -> Rule {
