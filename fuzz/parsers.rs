@@ -267,8 +267,8 @@ pub(crate) fn scan(bytes: &[u8]) {
 
 /// Reads the bytes as a transcript, in each dialect.
 pub(crate) fn transcript(bytes: &[u8]) {
-    let open = || Ok(Box::new(bytes) as Box<dyn std::io::BufRead>);
-    let source = Source { name: "t", process: "p", open: &open };
+    let open = move || Ok(Box::new(bytes) as Box<dyn std::io::BufRead>);
+    let source = Source { name: "t", process: "p", open: Box::new(open) };
     for dialect in Dialect::embedded().unwrap() {
         let sources = std::slice::from_ref(&source);
         let Ok(built) = history::of_transcripts(sources, &dialect, &Context::default(), &limits()) else { return };

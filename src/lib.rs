@@ -1,11 +1,13 @@
 //! Freeze runs of test matrices into content-hashed archives, verify releases of such evidence, packed or extracted,
-//! and say exactly what holds and what does not.
+//! and say exactly what holds and what does not; replay recorded calls, and say what each lost reply means.
 //!
 //! The rooms, from the ground up: `error` and [`finding`]; [`digest`], [`name`], [`limits`], [`json`]; [`zip`]; [`tree`];
-//! [`manifest`], [`policy`] and [`redact`]; [`ledger`], [`snapshot`] and [`transcript`]; [`dialect`]; [`run`]; `git` (feature `export`); [`archive`]; [`report`]; [`cli`]. Imports point down only.
+//! [`manifest`], [`policy`] and [`redact`]; [`ledger`], [`snapshot`] and [`transcript`]; [`dialect`]; [`run`],
+//! `git` (feature `export`); [`history`]; [`replay`]; [`judge`]; [`challenge`]; [`archive`]; [`report`]; [`cli`]. Imports point down only.
 #![forbid(unsafe_code)]
 
 pub mod archive;
+pub mod challenge;
 pub mod cli;
 pub mod dialect;
 pub mod digest;

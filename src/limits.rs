@@ -46,6 +46,9 @@ pub const MAX_NESTING: usize = 4;
 /// Bytes in a tar that give the next file its name, or other attributes. Names have 4,096 at most.
 pub const MAX_TAR_NAMES: u64 = 1 << 20;
 
+/// Forgeries of one kind in one case. The largest of the frozen cases has 7; one with a hundred workers shows the same.
+pub const MAX_FORGERIES: usize = 100;
+
 /// Columns of one table of a database. A ledger's widest has twelve.
 pub const MAX_COLUMNS: i32 = 100;
 

@@ -31,7 +31,7 @@ const LEVELS: &[&[&str]] = &[
 const MAX_LINES: usize = 500;
 
 /// Files that may be longer, with the reason.
-const LONGER: &[(&str, &str)] = &[];
+const LONGER: &[(&str, &str)] = &[("src/finding/rules.rs", "one table, with a row for each code")];
 
 /// What no source file says, and where it is allowed all the same.
 const FORBIDDEN: &[(&str, &str)] = &[

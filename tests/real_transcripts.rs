@@ -25,13 +25,14 @@ fn logs(folder: &str) -> Option<Vec<PathBuf>> {
 
 fn with_sources<T>(paths: &[PathBuf], use_them: impl Fn(&[Source<'_>]) -> T) -> T {
     let names: Vec<String> = paths.iter().map(|path| path.to_str().unwrap().to_owned()).collect();
-    let open = |path: &PathBuf| {
+    let source = |(name, path): (_, &PathBuf)| {
         let path = path.clone();
-        move || Ok(Box::new(BufReader::new(std::fs::File::open(&path).unwrap())) as Box<dyn BufRead>)
+        let open = move || Ok(Box::new(BufReader::new(std::fs::File::open(&path).unwrap())) as Box<dyn BufRead>);
+        (name, open)
     };
-    let opens: Vec<_> = paths.iter().map(open).collect();
+    let opens: Vec<_> = names.iter().zip(paths).map(source).collect();
     let sources: Vec<_> =
-        names.iter().zip(&opens).map(|(name, open)| Source { name, process: "server", open }).collect();
+        opens.into_iter().map(|(name, open)| Source { name, process: "server", open: Box::new(open) }).collect();
     use_them(&sources)
 }
 

@@ -127,6 +127,9 @@ pub(super) struct State {
     pub(super) binds_arguments: bool,
     #[serde(deserialize_with = "json::object_or_null")]
     pub(super) readable: Option<Readable>,
+    /// How the state's key opens it; none where no scheme is known.
+    #[serde(default, deserialize_with = "json::object_or_null")]
+    pub(super) sealed: Option<Sealed>,
 }
 
 /// What a readable token says: its first part is JSON in base64url; pointers into that.
@@ -139,6 +142,42 @@ pub(super) struct Readable {
     pub(super) authority_expires_at: Pointer,
     pub(super) replay_expires_at: Pointer,
     pub(super) state_expires_at: Pointer,
+}
+
+/// How tokens are sealed. `inner` and `state_expires_at` are pointers into the JSON within, the others into the inner state.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sealed {
+    pub(super) scheme: Scheme,
+    pub(super) inner: Pointer,
+    pub(super) bound_as: BoundAs,
+    pub(super) operation: Pointer,
+    pub(super) issued_at: Pointer,
+    pub(super) authority_expires_at: Pointer,
+    pub(super) replay_expires_at: Pointer,
+    pub(super) state_expires_at: Pointer,
+}
+
+/// What seals a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Scheme {
+    /// AES-256-GCM under a key that HKDF-SHA256 derives, as the Python SDK does.
+    PythonAesGcm,
+    /// HMAC-SHA256 over JSON that anyone can read, as the TypeScript SDK does.
+    TypescriptHmac,
+}
+
+/// What the inner state is, and as what a fingerprint binds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum BoundAs {
+    /// A text that holds JSON; the text is bound as it stands.
+    Text,
+    /// JSON; its text is bound, with sorted keys, without space and in ASCII.
+    AsciiText,
+    /// JSON; the value is bound.
+    Value,
 }
 
 /// Where a reply carries what.

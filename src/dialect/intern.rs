@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
+
+use super::Unopened;
 use crate::ledger::{State, Timing};
 
 /// How many neighbours of a token, by its start and by its end, are looked at for one that it is a near copy of.
@@ -16,17 +19,36 @@ const ALTERED: usize = 16;
 /// Values and tokens of one history.
 #[derive(Debug, Default)]
 pub struct Interner {
-    values: BTreeMap<Box<[u8]>, u32>,
-    tokens: BTreeMap<Box<str>, u32>,
+    values: IndexMap<Box<[u8]>, u32>,
+    tokens: IndexMap<Box<str>, u32>,
     known: Vec<Token>,
 }
 
 /// What is known of a token.
 #[derive(Debug, Clone, Copy, Default)]
 struct Token {
-    inner: Option<u32>,
-    timing: Option<Timing>,
+    inside: Inside,
     origin: Option<Origin>,
+}
+
+/// What a token says inside.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Inside {
+    pub(super) inner: Option<u32>,
+    pub(super) timing: Option<Timing>,
+    /// Whether the state's key opens it; none without a key.
+    pub(super) opened: Option<Result<(), Unopened>>,
+}
+
+/// What became of the tokens of a history under the state's key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// How many opened.
+    pub opened: u64,
+    /// How many that replies issued did not, for each reason.
+    pub issued: BTreeMap<Unopened, u64>,
+    /// How many that no reply issued did not, for each reason.
+    pub others: BTreeMap<Unopened, u64>,
 }
 
 /// What a reply issued a token for.
@@ -40,7 +62,12 @@ pub enum Origin {
 
 /// Which first round issued each token, and which tokens are near copies of such.
 #[derive(Debug)]
-pub struct Origins(Vec<(Option<u32>, bool)>);
+pub struct Origins {
+    /// Of each token: the first round, and whether it is a near copy.
+    tokens: Vec<(Option<u32>, bool)>,
+    /// Of each token, whether the key opens it; empty where no token opened.
+    seals: Vec<Option<bool>>,
+}
 
 impl Interner {
     pub(super) fn value(&mut self, bytes: &[u8]) -> u32 {
@@ -53,24 +80,24 @@ impl Interner {
     }
 
     /// A token's number; `read` says what is inside one that wasn't seen before.
-    pub(super) fn token(&mut self, text: &str, read: impl FnOnce(&mut Self) -> (Option<u32>, Option<Timing>)) -> u32 {
+    pub(super) fn token(&mut self, text: &str, read: impl FnOnce(&mut Self) -> Inside) -> u32 {
         if let Some(number) = self.tokens.get(text) {
             return *number;
         }
-        let (inner, timing) = read(self);
+        let inside = read(self);
         let number = count(self.tokens.len());
         self.tokens.insert(text.into(), number);
-        self.known.push(Token { inner, timing, origin: None });
+        self.known.push(Token { inside, origin: None });
         number
     }
 
     /// The state that a token is; who issued it is told at the end, by [`Interner::origins`].
     pub(super) fn state(&self, token: u32) -> State {
-        State { token, issued: None, inner: self.of(token).inner, altered: false }
+        State { token, issued: None, inner: self.of(token).inside.inner, altered: false }
     }
 
     pub(super) fn timing(&self, token: u32) -> Option<Timing> {
-        self.of(token).timing
+        self.of(token).inside.timing
     }
 
     /// A reply issued a token. The first that did counts.
@@ -114,7 +141,38 @@ impl Interner {
         }
         let copies = self.near_copies();
         let rounds = rounds.into_iter().map(Option::flatten);
-        Origins(rounds.zip(copies).collect())
+        // A key that opens nothing is another's, and says nothing of what was altered.
+        let fits = self.known.iter().any(|token| token.inside.opened == Some(Ok(())));
+        let seals = self.known.iter().filter(|_| fits).map(|token| token.inside.opened.map(|opened| opened.is_ok()));
+        Origins { tokens: rounds.zip(copies).collect(), seals: seals.collect() }
+    }
+
+    /// What became of the tokens under the state's key. Told once every reply was read.
+    pub fn opened(&self) -> Opened {
+        let mut told = Opened::default();
+        for token in &self.known {
+            let counts = if token.origin.is_some() { &mut told.issued } else { &mut told.others };
+            match token.inside.opened {
+                None => {}
+                Some(Ok(())) => told.opened = told.opened.saturating_add(1),
+                Some(Err(why)) => {
+                    let count = counts.entry(why).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+        }
+        told
+    }
+
+    /// Canonical values by their numbers.
+    pub(crate) fn values(&self) -> Vec<&[u8]> {
+        let mut values: Vec<&[u8]> = vec![&[]; self.values.len()];
+        for (bytes, number) in &self.values {
+            if let Some(slot) = values.get_mut(*number as usize) {
+                *slot = bytes;
+            }
+        }
+        values
     }
 
     /// Whether each token is a near copy of one that was issued: the same but for [`ALTERED`] bytes in one place, and for
@@ -127,7 +185,8 @@ impl Interner {
         }
         let turned = |text: &str| text.bytes().rev().collect::<Vec<u8>>();
         let known = || self.tokens.iter().filter(|(_, number)| issued(number)).map(|(text, _)| text);
-        let forward: Vec<Vec<u8>> = known().map(|text| text.as_bytes().to_vec()).collect();
+        let mut forward: Vec<Vec<u8>> = known().map(|text| text.as_bytes().to_vec()).collect();
+        forward.sort_unstable();
         let mut backward: Vec<Vec<u8>> = known().map(|text| turned(text)).collect();
         backward.sort_unstable();
         for (text, number) in self.tokens.iter().filter(|(_, number)| !issued(number)) {
@@ -140,12 +199,24 @@ impl Interner {
     }
 }
 
+impl Opened {
+    /// The key opened none of the tokens that there were: it is another's.
+    pub fn is_foreign(&self) -> bool {
+        self.opened == 0 && !(self.issued.is_empty() && self.others.is_empty())
+    }
+}
+
 impl Origins {
     /// A state with where it comes from. `whole` says that every transcript of the store was read: then a token that no
-    /// reply issued was made up or altered. If not, only a near copy is known to be altered.
+    /// reply issued was made up or altered. If not, only a near copy is known to be altered. With the state's key the seal
+    /// says it: one that fits was not altered, whoever has seen it issued.
     pub fn settle(&self, state: State, whole: bool) -> State {
-        let (issued, near) = self.0.get(state.token as usize).copied().unwrap_or_default();
-        State { issued, altered: issued.is_none() && (whole || near), ..state }
+        let (issued, near) = self.tokens.get(state.token as usize).copied().unwrap_or_default();
+        let altered = match self.seals.get(state.token as usize).copied().flatten() {
+            Some(fits) => !fits && issued.is_none(),
+            None => issued.is_none() && (whole || near),
+        };
+        State { issued, altered, ..state }
     }
 }
 
@@ -176,8 +247,8 @@ mod tests {
         let mut interner = Interner::default();
         let base = "v1.0123456789abcdefghijklmnopqrstuvwxyz";
         let texts = [base, "v1.another", &base.replace('k', "K"), "v1.stranger", "v1.again", "v1.loop", "v1.pool"];
-        let tokens = texts.map(|text| interner.token(text, |_| (None, None)));
-        assert_eq!(interner.token(base, |_| (None, None)), tokens[0]);
+        let tokens = texts.map(|text| interner.token(text, |_| Inside::default()));
+        assert_eq!(interner.token(base, |_| Inside::default()), tokens[0]);
         // The order in which they are told doesn't matter.
         interner.issue(tokens[4], Origin::Again(tokens[1]));
         interner.issue(tokens[0], Origin::FirstRound(7));

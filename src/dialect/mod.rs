@@ -4,9 +4,12 @@
 //! is told as unrecognized, never guessed; the order of keys, space, ids, other fields and free text don't matter.
 
 mod document;
+mod fingerprint;
 mod intern;
+mod open;
 mod reply;
 mod request;
+mod token;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +17,14 @@ use std::path::Path;
 use crate::document::Format;
 use crate::error::Error;
 use crate::ledger::EffectIds;
+use crate::ledger::fingerprint::Key;
 use crate::limits::Limits;
 
 use document::Document;
-pub use intern::{Interner, Origin, Origins};
+pub use intern::{Interner, Opened, Origin, Origins};
+pub use open::Unopened;
+pub use token::NotSealed;
+use token::Unsealing;
 
 /// The format of dialects. Version 1 is the first.
 pub const FORMAT: Format =
@@ -36,6 +43,10 @@ pub struct Dialect {
     document: Document,
     /// Arguments' defaults in canonical form.
     defaults: BTreeMap<String, Vec<u8>>,
+    /// With the state's key, where it was given.
+    unsealing: Option<Unsealing>,
+    /// The fingerprints' key, where it was given.
+    fingerprint_key: Option<Key>,
 }
 
 impl Dialect {
@@ -60,7 +71,7 @@ impl Dialect {
             faults.push("/status/tool: it is the tool that writes".to_owned());
         }
         if faults.is_empty() {
-            return Ok(Self { document, defaults });
+            return Ok(Self { document, defaults, unsealing: None, fingerprint_key: None });
         }
         Err(Error::Document { path: path.to_path_buf(), kind: FORMAT.kind, faults })
     }
@@ -98,9 +109,35 @@ impl Dialect {
         self.document.state.binds_arguments
     }
 
+    /// The request that asks for the status of an operation, as a line to send; the id in it is a placeholder. None where
+    /// the server has no such tool.
+    pub fn status_request(&self, operation: &str) -> Option<String> {
+        let (request, status) = (&self.document.request, self.document.status.as_ref()?);
+        let mut message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": request.method});
+        put(&mut message, request.tool.steps(), status.tool.as_str().into());
+        let at: Vec<Box<str>> = request.arguments.steps().iter().chain(status.operation.steps()).cloned().collect();
+        put(&mut message, &at, operation.into());
+        Some(message.to_string())
+    }
+
     /// What ids effects get.
     pub fn effect_ids(&self) -> EffectIds {
         self.document.effect_ids
+    }
+}
+
+/// Puts a value where a pointer's steps lead, through objects that are made on the way.
+fn put(into: &mut serde_json::Value, steps: &[Box<str>], value: serde_json::Value) {
+    match steps {
+        [] => *into = value,
+        [first, rest @ ..] => {
+            if !into.is_object() {
+                *into = serde_json::json!({});
+            }
+            if let Some(fields) = into.as_object_mut() {
+                put(fields.entry(&**first).or_insert_with(|| serde_json::json!({})), rest, value);
+            }
+        }
     }
 }
 

@@ -3,16 +3,11 @@
 //! Refuses nothing: a request that no server of the dialect would take to its ledger is no matter of it. Invariant: two
 //! requests that a server takes for the same have the same parts.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
-use super::document::{Readable, Unknown};
+use super::document::Unknown;
+use super::intern::Inside;
 use super::{Dialect, Interner};
-use crate::json::{Tape, View, quote};
-use crate::ledger::{Ask, Form, Mode, Parts, Timing, Write};
-
-/// Nested arrays and objects within a token.
-const MAX_DEPTH: usize = 64;
+use crate::json::{View, quote};
+use crate::ledger::{Ask, Form, Mode, Parts, Write};
 
 impl Dialect {
     /// What a request asks.
@@ -44,7 +39,7 @@ impl Dialect {
         let (form, answer) = self.answer(state.is_some(), responses);
         let state = state.map(|state| self.token(state, interner));
         // A state that isn't there is no token: a text that no token can be stands for it.
-        let token = state.unwrap_or_else(|| interner.token("", |_| (None, None)));
+        let token = state.unwrap_or_else(|| interner.token("", |_| Inside::default()));
         let parts = Parts {
             tool: interner.value(&[dialect.write.tool.as_bytes(), b"\0", dialect.write.version.as_bytes()].concat()),
             arguments: interner.value(&self.arguments(arguments)),
@@ -129,53 +124,6 @@ impl Dialect {
         out.push(b'}');
         out
     }
-
-    /// The number of a token. What is no string is no token that a server issued, and differs from every one.
-    pub(super) fn token(&self, state: View<'_>, interner: &mut Interner) -> u32 {
-        match state.text() {
-            Some(text) => interner.token(text, |interner| self.inside(text, interner)),
-            None => {
-                let mut raw = Vec::new();
-                state.canonical(&mut raw);
-                let number = interner.value(&raw);
-                interner.token(&format!("\0{number}"), |_| (None, None))
-            }
-        }
-    }
-
-    /// Whether a token has the form of the dialect's.
-    pub(super) fn is_token(&self, text: &str) -> bool {
-        let state = &self.document.state;
-        let Some(rest) = text.strip_prefix(state.prefix.as_str()) else { return false };
-        rest.split('.').count() == state.parts && (state.readable.is_none() || self.opened(text).is_some())
-    }
-
-    /// The JSON in a readable token.
-    fn opened(&self, text: &str) -> Option<String> {
-        let first = text.strip_prefix(self.document.state.prefix.as_str())?.split('.').next()?;
-        String::from_utf8(URL_SAFE_NO_PAD.decode(first).ok()?).ok().filter(|json| json.starts_with('{'))
-    }
-
-    /// What a readable token says inside.
-    fn inside(&self, text: &str, interner: &mut Interner) -> (Option<u32>, Option<Timing>) {
-        let Some(readable) = &self.document.state.readable else { return (None, None) };
-        let Some(json) = self.opened(text).filter(|_| self.is_token(text)) else { return (None, None) };
-        let mut tape = Tape::default();
-        let Ok(view) = tape.read(&json, MAX_DEPTH) else { return (None, None) };
-        let mut inner = Vec::new();
-        let Some(payload) = view.find(&readable.inner) else { return (None, None) };
-        payload.canonical(&mut inner);
-        (Some(interner.value(&inner)), timing(view, readable))
-    }
-
-    /// The operation that a readable token was issued for.
-    pub fn operation_of(&self, token: &str) -> Option<Box<str>> {
-        let readable = self.document.state.readable.as_ref()?;
-        let json = self.opened(token)?;
-        let mut tape = Tape::default();
-        let view = tape.read(&json, MAX_DEPTH).ok()?;
-        view.find(&readable.operation).and_then(View::text).map(Into::into)
-    }
 }
 
 /// The accepted answer in its one fixed form.
@@ -186,18 +134,4 @@ fn fixed(key: &str, text: &str) -> Vec<u8> {
     quote(text, &mut out);
     out.extend_from_slice(b"}}}");
     out
-}
-
-/// The deadlines, where each is a whole number, absent or null, and the time of issue is there.
-fn timing(view: View<'_>, readable: &Readable) -> Option<Timing> {
-    let deadline = |pointer| match view.find(pointer).filter(|value| !value.is_null()) {
-        Some(value) => value.integer().map(Some),
-        None => Some(None),
-    };
-    Some(Timing {
-        issued_at: view.find(&readable.issued_at).and_then(View::integer)?,
-        authority_expires_at: deadline(&readable.authority_expires_at)?,
-        replay_expires_at: deadline(&readable.replay_expires_at)?,
-        state_expires_at: deadline(&readable.state_expires_at)?,
-    })
 }

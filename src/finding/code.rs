@@ -298,4 +298,42 @@ pub enum Code {
     JudgeExit,
     /// What a run recorded of its databases is what they hold.
     RunFactDiffers,
+    /// A reply is of a kind that its request can get.
+    ReplayReply,
+    /// A state that was altered, has expired or is another's is refused before the ledger is asked.
+    ReplayState,
+    /// A result names its own operation and effect, in the form of its mode.
+    ReplayResult,
+    /// A deadline refuses once it has passed by the process's clock, and not before.
+    ReplayDeadline,
+    /// No status grants a fresh write.
+    ReplayFreshWrite,
+    /// A status is of the operation, principal and backend that asked.
+    ReplayStatusIdentity,
+    /// A status is one that a correct consumer accepts.
+    ReplayStatusForm,
+    /// An operation is applied for the first time once.
+    ReplaySecond,
+    /// A stored result is told again only to the same request, and as it was.
+    ReplayStored,
+    /// A conflict is told only for a request that differs from the one that the operation is bound to.
+    ReplayConflict,
+    /// An operation is in progress only between its effect and its end.
+    ReplayProgress,
+    /// A status tells an effect only if the operation took that effect for that principal.
+    ReplayStatusEffect,
+    /// An operation that is complete is not unknown to its own principal.
+    ReplayStatusUnknown,
+    /// What only an absent row explains is told only before the operation is bound.
+    ReplayAbsent,
+    /// Each effect has an id of its own, given in the order of commits.
+    ReplayEffect,
+    /// Each row comes from a call, and each effect that was told has its row.
+    ReplayRow,
+    /// Each row with an effect has its issue, and each issue its row.
+    ReplayIssue,
+    /// The steps of an operation are recorded once each, in their order, and agree with its row.
+    ReplayEvent,
+    /// A stored fingerprint is that of the request that made its row.
+    ReplayFingerprint,
 }

@@ -7,12 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 use super::{At, Call, History, Process, Snapshot};
-use crate::dialect::{Dialect, Interner, Origins};
+use crate::dialect::{Dialect, Interner, Opened, Origins};
+use crate::digest::Sha256;
 use crate::error::Error;
 use crate::finding::Findings;
 use crate::ledger::{Ask, Told};
 use crate::limits::Limits;
 use crate::transcript::{self, Direction, Entry, EventKind, Form, Kind, Message, Transcript};
+
+/// Opens a transcript at its start.
+pub type Open<'a> = Box<dyn Fn() -> Result<Box<dyn BufRead + 'a>, Error> + 'a>;
 
 /// A transcript that can be opened, more than once.
 pub struct Source<'a> {
@@ -22,7 +26,7 @@ pub struct Source<'a> {
     /// which nothing else is known.
     pub process: &'a str,
     /// Opens it at its start.
-    pub open: &'a dyn Fn() -> Result<Box<dyn BufRead + 'a>, Error>,
+    pub open: Open<'a>,
 }
 
 /// What is known of transcripts besides what stands in them. The default is nothing.
@@ -53,6 +57,11 @@ pub struct Built {
     pub recognized: u64,
     /// Replies that it doesn't know.
     pub unrecognized: u64,
+    /// What became of tokens under the state's key; all nothing where the dialect has none.
+    pub opened: Opened,
+    /// The fingerprint of each call, numbered like [`History::calls`]: none where it isn't that of a continuation on the
+    /// ledger or can't be recomputed. Empty where the dialect has no key of fingerprints.
+    pub fingerprints: Vec<Option<Sha256>>,
 }
 
 /// Which dialects fit transcripts; numbers of those given.
@@ -175,6 +184,7 @@ impl Building<'_> {
                 self.calls.push(Call {
                     process: 0,
                     connection: file.first.saturating_add(message.connection),
+                    id: id_of(message),
                     ask,
                     told: None,
                     sent: when,
@@ -239,6 +249,8 @@ impl Building<'_> {
             }
         }
         self.say_identities();
+        let fingerprints = self.fingerprints();
+        let opened = self.interner.opened();
         let is_ordered = is_ordered(&self.calls, &transcripts, context);
         let history = History {
             processes: self.processes,
@@ -246,9 +258,21 @@ impl Building<'_> {
             end: context.end.clone(),
             ids: self.dialect.effect_ids(),
             starts_empty: context.starts_empty,
+            binds_arguments: self.dialect.binds_arguments(),
             is_ordered,
         };
-        Built { history, transcripts, findings, recognized, unrecognized }
+        Built { history, transcripts, findings, recognized, unrecognized, opened, fingerprints }
+    }
+
+    /// The fingerprints of calls, where their key is there.
+    fn fingerprints(&self) -> Vec<Option<Sha256>> {
+        let Some(fingerprints) = self.dialect.fingerprints(&self.interner) else { return Vec::new() };
+        let principal = |call: &Call| self.processes.get(call.process as usize).map(|process| &*process.principal);
+        let of = |call: &Call| match &call.ask {
+            Ask::Write(write) => fingerprints.of(write, principal(call)?),
+            Ask::FirstRound { .. } | Ask::Status { .. } | Ask::Other => None,
+        };
+        self.calls.iter().map(of).collect()
     }
 
     /// Whom a process serves, and which backend it has, where the caller didn't say and every status that it gave agrees.
@@ -267,6 +291,15 @@ impl Building<'_> {
             }
         }
     }
+}
+
+/// A request's id, as JSON.
+fn id_of(message: &Message<'_>) -> Box<str> {
+    let mut bytes = Vec::new();
+    if let Some(id) = message.body.get("id") {
+        id.canonical(&mut bytes);
+    }
+    String::from_utf8(bytes).unwrap_or_default().into()
 }
 
 /// What is gathered of one file.

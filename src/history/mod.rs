@@ -4,14 +4,16 @@
 //! ledger could have done that is not decided here.
 
 mod build;
+mod stored;
 
 use crate::ledger::{Ask, Rows, Told};
 
 pub use crate::ledger::EffectIds;
-pub use build::{Built, Context, Fit, Source, fit, of_transcripts};
+pub use build::{Built, Context, Fit, Open, Source, fit, of_transcripts};
+pub use stored::{Difference, Stored};
 
 /// The calls on one store, from its start to the last that is known of it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
     /// The processes that served the store.
     pub processes: Vec<Process>,
@@ -23,6 +25,8 @@ pub struct History {
     pub ids: EffectIds,
     /// Whether the store held nothing at the start.
     pub starts_empty: bool,
+    /// The SDK refuses a state under other arguments than it was issued for.
+    pub binds_arguments: bool,
     /// One order over all frames: [`Call::sent`] and [`Call::received`] compare across connections.
     pub is_ordered: bool,
 }
@@ -53,6 +57,8 @@ pub struct Call {
     pub process: u32,
     /// The connection; connections are numbered over the whole history.
     pub connection: u32,
+    /// The request's id, as JSON.
+    pub id: Box<str>,
     /// What it asks.
     pub ask: Ask,
     /// What was answered; none where the reply is lost.

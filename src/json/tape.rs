@@ -141,6 +141,23 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The smallest whole number that is not below the number that it is, as far as floats hold whole numbers exactly.
+    pub fn ceiling(self) -> Option<i64> {
+        match self.node() {
+            Node::Unsigned(number) => i64::try_from(number).ok(),
+            Node::Negative(number) => Some(number),
+            Node::Float(number) => whole(number.ceil()),
+            Node::Null | Node::Bool(_) | Node::Plain(..) | Node::Unescaped(..) | Node::Array(_) | Node::Object(_) => {
+                None
+            }
+        }
+    }
+
+    /// The whole number that it is, however it is written: `1.0` is 1.
+    pub fn whole(self) -> Option<i64> {
+        if let Node::Float(number) = self.node() { whole(number) } else { self.integer() }
+    }
+
     /// Whether it is null.
     pub fn is_null(self) -> bool {
         matches!(self.node(), Node::Null)

@@ -4,6 +4,8 @@
 //! names the calls or rows that it was met or broken by, and no rule of a case lives here but in its matrix.
 
 mod expectation;
+#[cfg(test)]
+pub(crate) mod made;
 mod schedule;
 
 use std::collections::BTreeSet;
@@ -12,7 +14,7 @@ use crate::finding::{Code, Finding, Place};
 use crate::history::{At, History};
 use crate::ledger::{Ask, Observed, Refusal, Told};
 use crate::name::escape;
-use crate::replay::{Decision, Verdict};
+use crate::replay::{Contradiction, Decision, Verdict};
 use crate::run::matrix::{MatrixCase, Method, Outcome, Table};
 
 /// What there is to judge a case by.
@@ -133,11 +135,7 @@ fn decided(case: &MatrixCase, (history, files): (&History, &[String]), decision:
     match &decision.verdict {
         Verdict::Explained { .. } => {}
         Verdict::Undecided { missing } => out.missing.extend(missing.iter().cloned()),
-        Verdict::Contradicted(found) => {
-            let at = found.call.or_else(|| found.shown_by.last().copied()).map(place).unwrap_or_default();
-            let finding = Finding::new(found.code, at, found.message.clone());
-            out.findings.push(finding.values(&found.observed, &found.expected));
-        }
+        Verdict::Contradicted(_) => out.findings.extend(contradictions(decision, history, files)),
     }
     let sent = schedule::check(case, history, &place, &mut out.findings);
     for (index, wanted) in case.expectations.iter().enumerate() {
@@ -164,6 +162,17 @@ fn decided(case: &MatrixCase, (history, files): (&History, &[String]), decision:
         (true, false) => Standing::Undecided,
         (true, true) => Standing::Pass,
     };
+}
+
+/// What nothing explains, as findings at their lines. `files` are the names of the transcripts.
+pub fn contradictions(decision: &Decision, history: &History, files: &[String]) -> Vec<Finding> {
+    let Verdict::Contradicted(found) = &decision.verdict else { return Vec::new() };
+    let finding = |found: &Contradiction| {
+        let at = found.call.or_else(|| found.shown_by.last().copied());
+        let at = at.map(|call| place_of(history, files, call)).unwrap_or_default();
+        Finding::new(found.code, at, found.message.clone()).values(&found.observed, &found.expected)
+    };
+    found.iter().map(finding).collect()
 }
 
 /// What no transcript and no database shows.

@@ -26,8 +26,8 @@ const MAX_DEPTH: usize = 64;
 /// Bytes that a path of a refusal shows.
 const MAX_SHOWN_PATH: usize = 512;
 
-/// A key of fingerprints. It has no default and is never shown.
-#[derive(Clone)]
+/// A key of fingerprints or of states. It has no default and is never shown.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Key(Box<[u8]>);
 
 /// A key that is too short.
@@ -72,6 +72,11 @@ impl Key {
             return Err(ShortKey(bytes.len()));
         }
         Ok(Self(bytes.into()))
+    }
+
+    /// Its bytes, for who opens what it seals.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// HMAC-SHA256 of a field's name, a zero byte and its canonical bytes; lower-case hex. It reveals equality.

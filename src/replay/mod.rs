@@ -3,7 +3,27 @@
 //! Refuses to guess: what the history leaves open stays open. Invariant: a verdict names the calls and rows that it rests
 //! on.
 
+mod cell;
+mod choice;
+mod decide;
+mod graph;
+mod ids;
+mod lost;
+mod missing;
+mod need;
+mod problem;
+mod reason;
+mod rows;
+mod solve;
+mod telling;
+mod unordered;
+mod window;
+mod witness;
+
 use crate::finding::Code;
+
+pub use decide::decide;
+pub use telling::told as told_in_words;
 
 /// What deciding a history gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +56,8 @@ pub enum Verdict {
         /// Numbers of calls.
         order: Vec<u32>,
     },
-    /// It could not.
-    Contradicted(Box<Contradiction>),
+    /// It could not: at least one reason, the earliest first, each of an operation or of several that hang together.
+    Contradicted(Vec<Contradiction>),
     /// That hangs on something that is missing.
     Undecided {
         /// What is missing, a sentence each.

@@ -4,10 +4,11 @@ use super::*;
 use crate::ledger::Write;
 
 fn built(files: &[(&str, &str, &str)], context: &Context) -> Built {
-    let opens: Vec<_> =
-        files.iter().map(|(_, _, text)| move || Ok(Box::new(text.as_bytes()) as Box<dyn BufRead>)).collect();
-    let sources: Vec<_> =
-        files.iter().zip(&opens).map(|((name, process, _), open)| Source { name, process, open }).collect();
+    let source = |(name, process, text)| -> Source<'_> {
+        let text: &str = text;
+        Source { name, process, open: Box::new(move || Ok(Box::new(text.as_bytes()))) }
+    };
+    let sources: Vec<_> = files.iter().copied().map(source).collect();
     let dialect = Dialect::named("mcp-python").unwrap().unwrap();
     of_transcripts(&sources, &dialect, context, &Limits::default()).unwrap()
 }
