@@ -155,7 +155,7 @@ fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 /// Verifies a tree with the bytes as its manifest. A manifest without a finding of its own is the one that was written.
 pub(crate) fn manifest(bytes: &[u8]) {
     let folder = tree(&[("EXPORT-MANIFEST.json", bytes), ("made.txt", b"made data\n")]);
-    let request = Verify { path: folder.path(), receipt: None, policy: None, inventory_only: false };
+    let request = Verify { path: folder.path(), receipt: None, policy: None, inventory_only: false, scratch: None };
     let Ok(verified) = verify(&request, &limits(), &|_| ()) else { return };
     let about = |finding: &Finding| finding.place.entry.as_deref() == Some("EXPORT-MANIFEST.json");
     if let Some(id) = verified.manifest.as_ref().and_then(exhibit::manifest::Manifest::content_id)

@@ -44,7 +44,7 @@ fn with_sources(rules: &Value, source: &str, recorded: &str) -> (Repository, Str
 }
 
 fn verify(release: &Path) -> Verification {
-    let request = Verify { path: release, receipt: None, policy: None, inventory_only: false };
+    let request = Verify { path: release, receipt: None, policy: None, inventory_only: false, scratch: None };
     exhibit::archive::verify(&request, &Limits::default(), &|_| {}).expect("it can be verified")
 }
 

@@ -60,7 +60,7 @@ impl Copy {
 
     /// Whether nothing is wrong with it, by its inventory alone.
     fn passes(&self) -> bool {
-        let request = Verify { path: &self.path, receipt: None, policy: None, inventory_only: true };
+        let request = Verify { path: &self.path, receipt: None, policy: None, inventory_only: true, scratch: None };
         verify(&request, &Limits::default(), &|_| ()).is_ok_and(|found| found.verdict() != Verdict::Fail)
     }
 

@@ -74,6 +74,24 @@ const DIFFERENCES: &[Row] = &[
     (&["diff", "no-such", "sound.zip"], 2, &["could_not_compare"]),
 ];
 
+const REPLAYS: &[Row] = &[
+    (&["replay", "replay/run", "--matrix", "replay/matrix.json"], 0, &["pass"]),
+    (&["replay", "replay/crash.transcript.log", "replay/restart.transcript.log"], 0, &["pass"]),
+    (&["replay", "replay/crash.transcript.log"], 0, &["pass"]),
+    (&["replay", "replay/crash.transcript.log", "--require-settled"], 3, &["undecided"]),
+    (&["replay", "replay/twice.transcript.log"], 1, &["fail"]),
+    (&["replay", ARCHIVE], 3, &["undecided"]),
+    (&["replay", "notes.txt"], 2, &["could_not_replay"]),
+    (&["replay", "no-such"], 2, &["could_not_replay"]),
+    (&["replay", "replay/run", "replay/twice.transcript.log"], 2, &["could_not_replay"]),
+];
+
+const CHALLENGES: &[Row] = &[
+    (&["challenge", "replay/run", "--matrix", "replay/matrix.json"], 0, &["all_caught"]),
+    (&["challenge", ARCHIVE], 3, &["nothing_tried"]),
+    (&["challenge", "replay/twice.transcript.log"], 2, &["could_not_challenge"]),
+];
+
 /// The reports of which each command's rows must have one of: a field, and what is asked of it.
 type Kind = (&'static str, fn(&Value) -> bool);
 
@@ -197,6 +215,18 @@ fn differences_follow_their_schema() {
 }
 
 #[test]
+fn replays_follow_their_schema() {
+    let kinds: &[Kind] = &[("runs", is_filled), ("error", Value::is_object)];
+    check(REPLAYS, "exhibit-replay-1.json", "verdict", kinds);
+}
+
+#[test]
+fn challenges_follow_their_schema() {
+    let kinds: &[Kind] = &[("runs", is_filled), ("error", Value::is_object)];
+    check(CHALLENGES, "exhibit-challenge-1.json", "outcome", kinds);
+}
+
+#[test]
 fn schemas_are_schemas_and_name_themselves() {
     for (file, schema) in schemas() {
         jsonschema::draft202012::meta::validate(&schema).unwrap_or_else(|fault| panic!("{file}: {fault}"));
@@ -212,7 +242,8 @@ fn schemas_are_schemas_and_name_themselves() {
 
 #[test]
 fn every_schema_has_a_fixture_or_a_report() {
-    let reports = ["difference", "exporting", "extraction", "freezing", "listing", "verification"];
+    let reports =
+        ["challenge", "difference", "exporting", "extraction", "freezing", "listing", "replay", "verification"];
     let reports = reports.map(|name| format!("exhibit-{name}-1.json"));
     // `tests/formats.rs` reads a fixture of each.
     let fixtures = [

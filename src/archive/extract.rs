@@ -63,7 +63,13 @@ pub fn extract(request: &Extract<'_>, limits: &Limits, progress: Progress<'_>) -
         let message = "is a folder, so it is unpacked already: give the ZIP, or verify the folder with verify-export";
         return Err(Error::Usage(format!("{} {message}", request.path.display())));
     }
-    let verify = Verify { path: request.path, receipt: request.receipt, policy: request.policy, inventory_only: true };
+    let verify = Verify {
+        path: request.path,
+        receipt: request.receipt,
+        policy: request.policy,
+        inventory_only: true,
+        scratch: None,
+    };
     let (inventory, verification) = examine(&verify, limits, progress)?;
     let root = inventory.root().filter(|_| verification.manifest.is_some() && verification.findings.none_broken());
     let written = match root {

@@ -5,6 +5,7 @@
 //! [`freeze()`] writes, [`verify()`] has read back without a finding before it gets its name; what [`extract()`] writes
 //! comes from a tree without a finding.
 
+mod challenge;
 mod diff;
 #[cfg(feature = "export")]
 mod export;
@@ -12,9 +13,11 @@ mod extract;
 mod freeze;
 mod parts;
 mod publish;
+pub mod replay;
 mod show;
 mod verify;
 
+pub use challenge::{Challenged, challenge, not_tried};
 pub use diff::{
     Change, Content, Difference, Facts, FieldDifference, FileDifference, Hunk, Line, Lines, Of, Side, diff,
 };

@@ -172,7 +172,7 @@ fn pack(
 
 /// A ZIP that wouldn't verify is never given its name.
 fn read_back(path: &Path, inventory_only: bool, limits: &Limits, progress: Progress<'_>) -> Result<(), Error> {
-    let request = Verify { path, receipt: None, policy: None, inventory_only };
+    let request = Verify { path, receipt: None, policy: None, inventory_only, scratch: None };
     let verification = verify(&request, limits, progress)?;
     let broken = |finding: &&Finding| finding.severity == Severity::Error;
     match verification.findings.iter().find(broken) {

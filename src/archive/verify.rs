@@ -6,11 +6,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::replay::{self, Replayed};
 use crate::digest::Sha256;
 use crate::error::Error;
 use crate::finding::{Code, Finding, Findings, Place};
+use crate::judge::Standing;
 use crate::limits::Limits;
 use crate::manifest::{self, MANIFEST, Manifest, Receipt};
+use crate::name::escape;
 use crate::policy::Policy;
 use crate::run::{self, RunReport, SourceBinding};
 use crate::tree::{Form, Inventory, Progress};
@@ -26,6 +29,9 @@ pub struct Verify<'a> {
     pub policy: Option<&'a Path>,
     /// Leave the retained runs alone.
     pub inventory_only: bool,
+    /// A folder in which private ones are made and removed again, to replay the retained runs; without one that is left
+    /// open.
+    pub scratch: Option<&'a Path>,
 }
 
 /// What verifying says in the end.
@@ -48,6 +54,8 @@ pub struct RunVerdict {
     pub sound: bool,
     /// It was frozen as evidence of a failure, and says so.
     pub failed_evidence: bool,
+    /// What replaying it gave, where it was replayed.
+    pub replayed: Option<Replayed>,
     /// What of it was not judged.
     pub not_judged: Vec<String>,
 }
@@ -135,7 +143,7 @@ pub(super) fn examine(
     }
     if !request.inventory_only {
         let retained = retained(manifest, policy)?;
-        check_runs(&inventory, &retained, limits, &mut verification)?;
+        check_runs(&inventory, &retained, request.scratch, limits, &mut verification)?;
     }
     Ok((inventory, verification))
 }
@@ -238,6 +246,7 @@ fn retained(manifest: &Manifest, policy: Option<Policy>) -> Result<Vec<Retained>
 fn check_runs(
     inventory: &Inventory,
     retained: &[Retained],
+    scratch: Option<&Path>,
     limits: &Limits,
     verification: &mut Verification,
 ) -> Result<(), Error> {
@@ -270,14 +279,68 @@ fn check_runs(
         };
         let mut report = run::load(inventory, &request, limits)?;
         let found = std::mem::replace(&mut report.findings, Findings::new(limits.max_findings));
-        let sound = found.none_broken() && !is_told;
+        let mut sound = found.none_broken() && !is_told;
         verification.findings.append(found);
+        let mut not_judged = not_judged(&report);
+        // What is changed or missing is told already; to replay the rest of it would tell the same in other words.
+        let replayed = match scratch.filter(|_| sound) {
+            Some(scratch) => replay(inventory, &report, scratch, limits, &mut not_judged)?,
+            None => {
+                not_judged.insert(0, REPLAY.to_owned());
+                None
+            }
+        };
+        if replayed.is_some() {
+            report.assertions.retain(|said| said != run::STATUS_ASSERTED);
+        }
         verification.assertions.append(&mut report.assertions);
-        let not_judged = not_judged(&report);
-        verification.runs.push(RunVerdict { sound, failed_evidence: wanted.failed_evidence, not_judged, report });
+        for case in replayed.iter().flat_map(|replayed| &replayed.cases) {
+            sound &= !case.findings.iter().any(replay::is_error);
+            verification.findings.extend(case.findings.iter().cloned());
+        }
+        let failed_evidence = wanted.failed_evidence;
+        verification.runs.push(RunVerdict { report, sound, failed_evidence, replayed, not_judged });
     }
     Ok(())
 }
+
+/// Replays a run, and says what that left open.
+fn replay(
+    inventory: &Inventory,
+    report: &RunReport,
+    scratch: &Path,
+    limits: &Limits,
+    not_judged: &mut Vec<String>,
+) -> Result<Option<Replayed>, Error> {
+    let request = replay::RunRequest { findings: Vec::new(), ..replay::RunRequest::of(report) };
+    let replayed = match replay::run(inventory, &request, limits, scratch) {
+        Ok(replayed) => replayed,
+        // A matrix or dialect that can't be used leaves the run's records as they are.
+        Err(error @ (Error::Usage(_) | Error::Document { .. } | Error::UnknownFormat { .. })) => {
+            not_judged.push(format!("{REPLAY}: {error}"));
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    // Without a schedule nothing is decided of any case: that is said once.
+    if replayed.cases.iter().all(|case| case.decision.is_none() && case.standing == Standing::Undecided) {
+        not_judged.insert(0, REPLAY.to_owned());
+        return Ok(None);
+    }
+    for case in &replayed.cases {
+        let about = escape(case.id.as_bytes());
+        match case.standing {
+            Standing::Unsupported => not_judged.push(format!("case {about}, which the run says its SDK can't do")),
+            Standing::Undecided => {
+                not_judged.extend(case.missing.iter().map(|missing| format!("case {about}, for want of: {missing}")));
+            }
+            Standing::Pass | Standing::Fail | Standing::MachineryError => {}
+        }
+    }
+    Ok(Some(replayed))
+}
+
+const REPLAY: &str = "whether any correct ledger could have given these transcripts and databases (the replay)";
 
 /// Files that are not the manifest's.
 fn told(findings: &Findings) -> BTreeSet<String> {
@@ -296,8 +359,7 @@ fn run_missing(inventory: &Inventory, path: &str) -> Finding {
 
 /// What stays open of a run whose records agree with each other.
 fn not_judged(report: &RunReport) -> Vec<String> {
-    let mut open =
-        vec!["whether any correct ledger could have given these transcripts and databases (the replay)".to_owned()];
+    let mut open = Vec::new();
     if !report.absent.is_empty() {
         open.push(format!("{} files that the run names and that are absent", report.absent.len()));
     }

@@ -3,6 +3,7 @@
 //! Refuses to decide: commands call the rooms below and show what they say. Invariant: only this room prints, and only
 //! it reads the environment; the exit code is the worst of all that was asked for, by [`Outcome::worst`].
 
+mod challenge;
 mod diff;
 mod explain;
 #[cfg(feature = "export")]
@@ -12,6 +13,7 @@ mod freeze;
 mod list;
 mod outcome;
 mod progress;
+mod replay;
 mod show;
 mod verify_export;
 
@@ -40,6 +42,10 @@ enum Command {
     List(list::Arguments),
     /// Verify a release or an archive, packed or extracted: inventory, receipt, retained runs
     VerifyExport(verify_export::Arguments),
+    /// Decide recorded calls against the ledger's rules, starting no server: what each lost reply means
+    Replay(replay::Arguments),
+    /// Forge a run in memory in every known way, and show which forgeries the evidence would give away
+    Challenge(challenge::Arguments),
     /// Freeze a run's folder into an archive and a receipt
     Freeze(freeze::Arguments),
     /// Export a clean commit as a release and a receipt
@@ -100,6 +106,8 @@ pub fn run_with(
     let outcome = match arguments.command {
         Command::List(arguments) => list::run(&arguments, &mut buffered),
         Command::VerifyExport(arguments) => verify_export::run(&arguments, &mut buffered),
+        Command::Replay(arguments) => replay::run(&arguments, &mut buffered),
+        Command::Challenge(arguments) => challenge::run(&arguments, &mut buffered),
         Command::Freeze(arguments) => freeze::run(&arguments, &mut buffered),
         #[cfg(feature = "export")]
         Command::Export(arguments) => export::run(&arguments, &mut buffered),

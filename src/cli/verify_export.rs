@@ -28,11 +28,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Outcome> {
+    let scratch = std::env::temp_dir();
     let request = Verify {
         path: &arguments.path,
         receipt: arguments.receipt.as_deref(),
         policy: arguments.policy.as_deref(),
         inventory_only: arguments.inventory_only,
+        scratch: Some(&scratch),
     };
     let progress = Progress::new();
     let verified = verify(&request, &Limits::default(), &|step| progress.step(step));

@@ -3,6 +3,7 @@
 //! Refuses to decide anything and to print: it writes to the stream it is given. Invariant: JSON is one line an object,
 //! complete on failure as on success, with the same bytes for the same input; text shows no foreign control character.
 
+mod challenging;
 mod difference;
 #[cfg(feature = "export")]
 mod exporting;
@@ -10,6 +11,7 @@ mod extraction;
 mod freezing;
 mod line;
 mod listing;
+mod replaying;
 mod text;
 mod verification;
 mod written;
@@ -19,12 +21,14 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::finding::{Finding, Findings, Severity};
 
+pub use challenging::Challenging;
 pub use difference::Difference;
 #[cfg(feature = "export")]
 pub use exporting::Exporting;
 pub use extraction::Extraction;
 pub use freezing::Freezing;
 pub use listing::{Listing, ListingEntry};
+pub use replaying::Replaying;
 pub use text::{escape_line, write_complaint, write_findings};
 pub use verification::Verification;
 pub use written::Written;

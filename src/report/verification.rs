@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::replaying::standing;
 use super::{Failure, Split, line, text};
 use crate::archive::{RunVerdict, Verdict};
 use crate::digest::Sha256;
@@ -89,20 +90,31 @@ pub struct Packed {
 pub struct Run {
     /// Its folder.
     pub path: String,
-    /// `fail` or `undecided`.
+    /// `pass`, `fail` or `undecided`.
     pub verdict: &'static str,
     /// The data was made up, not recorded from real processes.
     pub made_data: bool,
     /// It was frozen as evidence of a failure.
     pub failed_evidence: bool,
-    /// Its cases, with the status that the run recorded. Nobody has judged it here.
+    /// Its cases, with the status that the run recorded.
     pub cases: Vec<CaseRow>,
+    /// What replaying each case gave; empty where the run was not replayed. `exhibit replay` tells why.
+    pub replayed: Vec<ReplayedCase>,
     /// Files that it names and that are absent.
     pub absent: Vec<Absent>,
     /// Redacted files, whose recorded digests are of private originals.
     pub not_recheckable: Vec<String>,
     /// What of it was not judged.
     pub not_judged: Vec<String>,
+}
+
+/// What replaying a case gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReplayedCase {
+    /// The case's id.
+    pub id: String,
+    /// `pass`, `fail`, `undecided`, `unsupported` or `machinery_error`.
+    pub verdict: &'static str,
 }
 
 const CONSISTENT: &str = "consistent is not authentic: a pass shows that the evidence agrees with itself, not that \
@@ -239,6 +251,9 @@ fn checked(found: &crate::archive::Verification, inventory_only: bool) -> Vec<St
     if !inventory_only && !found.runs.is_empty() {
         checked.push("each run's results against its matrix, and its recorded file digests against the files".into());
     }
+    if found.runs.iter().any(|run| run.replayed.as_ref().is_some_and(|replayed| !replayed.cases.is_empty())) {
+        checked.push("each run's transcripts and databases against what a correct ledger could have given".into());
+    }
     checked
 }
 
@@ -247,14 +262,25 @@ impl From<&RunVerdict> for Run {
         let report = &run.report;
         Self {
             path: report.path.clone(),
-            verdict: if run.sound { "undecided" } else { "fail" },
+            verdict: match (run.sound, run.not_judged.is_empty()) {
+                (false, _) => "fail",
+                (true, true) => "pass",
+                (true, false) => "undecided",
+            },
             made_data: report.made_data,
             failed_evidence: run.failed_evidence,
             cases: report.cases.clone(),
+            replayed: run.replayed.iter().flat_map(|replayed| &replayed.cases).map(ReplayedCase::from).collect(),
             absent: report.absent.clone(),
             not_recheckable: report.not_recheckable.clone(),
             not_judged: run.not_judged.clone(),
         }
+    }
+}
+
+impl From<&crate::archive::replay::ReplayedCase> for ReplayedCase {
+    fn from(case: &crate::archive::replay::ReplayedCase) -> Self {
+        Self { id: case.id.clone(), verdict: standing(case.standing) }
     }
 }
 
@@ -265,6 +291,10 @@ impl Run {
             writeln!(out, "    frozen as failed evidence")?;
         }
         text::cases(out, &self.cases)?;
+        let told: Vec<String> = self.replayed.iter().map(|case| format!("{} {}", case.id, case.verdict)).collect();
+        if !told.is_empty() {
+            writeln!(out, "    replayed: {}", text::plain(&told.join(", ")))?;
+        }
         let absent: Vec<_> = self.absent.iter().map(|absent| format!("{} ({})", absent.path, absent.why)).collect();
         text::list(out, "absent", &absent)?;
         text::list(out, "redacted, recorded digest not recheckable", &self.not_recheckable)?;

@@ -222,7 +222,7 @@ pub(super) fn companions(inventory: &Inventory, spec: Option<&str>, bound: &Boun
 
 /// The sentences on what a reader must take on trust, for any run.
 pub(super) fn assertions(request: &Request<'_>, made_data: bool, checked: &Checked) -> Vec<String> {
-    let mut said = vec!["the status of each case is the run's own word until it is replayed".to_owned()];
+    let mut said = vec![super::STATUS_ASSERTED.to_owned()];
     if made_data {
         said.push("the data was made up: it was not recorded from real processes".to_owned());
     }

@@ -10,10 +10,12 @@ pub mod facts;
 mod historical;
 pub mod matrix;
 mod own;
+pub mod record;
 mod role;
 pub mod snapshot;
 mod spec;
 mod time;
+pub mod wire;
 
 #[cfg(test)]
 mod made;
@@ -33,6 +35,9 @@ pub use binding::SourceBinding;
 pub use matrix::MATRIX_FORMAT;
 pub use own::RUN_FORMAT;
 pub use role::role_of;
+
+/// What is said of recorded results that nobody has judged.
+pub const STATUS_ASSERTED: &str = "the status of each case is the run's own word until it is replayed";
 
 /// Which of the two layouts a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
