@@ -571,7 +571,7 @@ fn decided(history: &History) -> Decision {
             MUST => Effect::Must,
             _ => Effect::Cannot,
         },
-        one_of: Vec::new(),
+        one_of: [].into(),
         proof: Vec::new(),
         why: String::new(),
     };

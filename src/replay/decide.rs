@@ -6,7 +6,7 @@
 use super::cell::Sight;
 use super::problem::Problem;
 use super::solve::{Broken, Solution, solve};
-use super::{Class, Decision, Verdict, lost, missing, reason, rows, witness};
+use super::{Class, Decision, Verdict, lost, missing, reason, rows, unordered, witness};
 use crate::history::History;
 
 /// Decides a history.
@@ -48,6 +48,7 @@ fn without(problem: &Problem<'_>, class: Class, broken: &Broken) -> Decision {
     };
     let class = match broken {
         Broken::TooLarge(_) if class == Class::Forward => Class::Searched,
+        Broken::Together(_) | Broken::Ids(_) if class == Class::Forward => unordered::class(problem),
         Broken::TooLarge(_) | Broken::Operations(_) | Broken::Together(_) | Broken::Ids(_) => class,
     };
     Decision { class, verdict, lost: Vec::new() }

@@ -4,6 +4,7 @@
 //! solution.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::cell::{End, Sight};
 use super::need::Need;
@@ -31,17 +32,23 @@ pub(super) fn is_lost(call: &Call) -> bool {
 
 /// Every lost write, in the order of calls.
 pub(super) fn losses(problem: &Problem<'_>, solution: &Solution) -> Vec<Lost> {
-    let mut together: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    let mut gathered: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     for options in &solution.options {
         if let Some(number) = options.only {
-            together.entry(number).or_default().extend(options.winners.iter().flatten());
+            gathered.entry(number).or_default().extend(options.winners.iter().flatten());
         }
     }
+    let none: Arc<[u32]> = Arc::from([]);
+    let together: BTreeMap<usize, Arc<[u32]>> =
+        gathered.into_iter().map(|(number, calls)| (number, calls.into())).collect();
     let mut losses = Vec::new();
     for (entry, options) in problem.entries.iter().zip(&solution.options) {
-        let group = options.only.and_then(|number| together.get(&number)).map_or(&[][..], Vec::as_slice);
+        let group = options.only.and_then(|number| together.get(&number)).unwrap_or(&none);
+        let mut candidates: Vec<u32> = options.winners.iter().flatten().copied().collect();
+        candidates.sort_unstable();
+        let candidates: Arc<[u32]> = candidates.into();
         for seen in entry.seen.iter().filter(|seen| is_lost(seen.call)) {
-            losses.push(loss(problem, entry, options, group, seen.number));
+            losses.push(loss(problem, entry, options, [&candidates, group], seen.number));
         }
     }
     // Those that could not reach the ledger at all are of no operation.
@@ -56,7 +63,7 @@ pub(super) fn losses(problem: &Problem<'_>, solution: &Solution) -> Vec<Lost> {
 }
 
 fn cannot(call: u32, proof: Vec<u32>, why: impl Into<String>) -> Lost {
-    Lost { call, effect: Effect::Cannot, one_of: Vec::new(), proof, why: why.into() }
+    Lost { call, effect: Effect::Cannot, one_of: Arc::from([]), proof, why: why.into() }
 }
 
 fn unable_because(call: &Call) -> &'static str {
@@ -72,15 +79,20 @@ fn unable_because(call: &Call) -> &'static str {
     }
 }
 
-fn loss(problem: &Problem<'_>, entry: &Entry<'_>, options: &Options, together: &[u32], call: u32) -> Lost {
-    let calls: Vec<u32> = options.winners.iter().flatten().copied().collect();
+fn loss(
+    problem: &Problem<'_>,
+    entry: &Entry<'_>,
+    options: &Options,
+    [candidates, together]: [&Arc<[u32]>; 2],
+    call: u32,
+) -> Lost {
     let has_prior = options.winners.contains(&None);
-    if !calls.contains(&call) {
+    if candidates.binary_search(&call).is_err() {
         let (proof, why) = excluded(problem, entry, options, call);
         return cannot(call, proof, why);
     }
     let evidence = evidence(entry);
-    match (options.can_lack, calls.as_slice(), has_prior) {
+    match (options.can_lack, &**candidates, has_prior) {
         (false, [_], false) => {
             let why = match (evidence.is_empty(), entry.end) {
                 (false, _) => "the operation took effect, and no other call can have done it",
@@ -89,19 +101,19 @@ fn loss(problem: &Problem<'_>, entry: &Entry<'_>, options: &Options, together: &
                     "an effect id is missing between others, and no other call can have taken it"
                 }
             };
-            Lost { call, effect: Effect::Must, one_of: Vec::new(), proof: evidence, why: why.to_owned() }
+            Lost { call, effect: Effect::Must, one_of: Arc::from([]), proof: evidence, why: why.to_owned() }
         }
         (false, _, false) => {
             let why = "exactly one of these calls took effect, and nothing tells which";
-            Lost { call, effect: Effect::May, one_of: calls, proof: evidence, why: why.to_owned() }
+            Lost { call, effect: Effect::May, one_of: Arc::clone(candidates), proof: evidence, why: why.to_owned() }
         }
         (false, _, true) => {
             let why = "the operation took effect, by this call or before the history begins";
-            Lost { call, effect: Effect::May, one_of: Vec::new(), proof: evidence, why: why.to_owned() }
+            Lost { call, effect: Effect::May, one_of: Arc::from([]), proof: evidence, why: why.to_owned() }
         }
         (true, _, _) if together.len() > 1 => {
             let why = "exactly one of these calls took the effect id that is missing between others";
-            Lost { call, effect: Effect::May, one_of: together.to_vec(), proof: Vec::new(), why: why.to_owned() }
+            Lost { call, effect: Effect::May, one_of: Arc::clone(together), proof: Vec::new(), why: why.to_owned() }
         }
         (true, _, _) => {
             let why = match entry.end {
@@ -112,7 +124,7 @@ fn loss(problem: &Problem<'_>, entry: &Entry<'_>, options: &Options, together: &
                     "no reply tells of its effect, and no database shows the end"
                 }
             };
-            Lost { call, effect: Effect::May, one_of: Vec::new(), proof: Vec::new(), why: why.to_owned() }
+            Lost { call, effect: Effect::May, one_of: Arc::from([]), proof: Vec::new(), why: why.to_owned() }
         }
     }
 }

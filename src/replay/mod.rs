@@ -20,6 +20,8 @@ mod unordered;
 mod window;
 mod witness;
 
+use std::sync::Arc;
+
 use crate::finding::Code;
 
 pub use decide::decide;
@@ -89,8 +91,8 @@ pub struct Lost {
     pub call: u32,
     /// Whether it took effect.
     pub effect: Effect,
-    /// Where exactly one of several took effect: all of them, this one too.
-    pub one_of: Vec<u32>,
+    /// Where exactly one of several took effect: all of them, this one too. All of them share one list.
+    pub one_of: Arc<[u32]>,
     /// The calls that prove it.
     pub proof: Vec<u32>,
     /// One sentence: why.

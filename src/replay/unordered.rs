@@ -4,7 +4,7 @@
 //! which all events fire.
 
 use super::Class;
-use super::cell::Cell;
+use super::cell::{Cell, Sight};
 use super::choice::{Choice, Choices, Found, Search};
 use super::graph::Graph;
 use super::lost::Options;
@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::solve::{Broken, Solution, Win};
 
 /// Events that are fired to find out what else could be, over all tries.
-const MAX_FIRED: usize = 100_000_000;
+const MAX_FIRED: usize = 20_000_000;
 
 pub(super) fn solve(problem: &Problem<'_>, cells: &[Cell], is_asked: bool) -> Result<Solution, Broken> {
     let numbers = if problem.is_whole {
@@ -32,6 +32,14 @@ pub(super) fn solve(problem: &Problem<'_>, cells: &[Cell], is_asked: bool) -> Re
     let positions = Some(graph.positions(&found.when));
     let options = if is_asked { Asking { search, choices, found, left: MAX_FIRED }.options() } else { Vec::new() };
     Ok(Solution { class, wins, options, positions })
+}
+
+/// How a history is decided: forward, or by a search where an operation that took effect has several possible winners.
+pub(super) fn class(problem: &Problem<'_>) -> Class {
+    let Ok(cells) = problem.cells(Sight::Lenient) else { return Class::Forward };
+    let graph =
+        Graph::of(problem.history, (0..u32::try_from(problem.history.calls.len()).unwrap_or(u32::MAX)).collect());
+    if Choices::of(&graph, &cells).is_ambiguous() { Class::Searched } else { Class::Forward }
 }
 
 /// Finding out what else could be.

@@ -166,6 +166,9 @@ fn end(
     // A process whose end was not recorded may have written later.
     let is_final = context.processes.iter().all(|process| process.exit.is_some());
     out.database = Some(Database { name: name.clone(), is_final, rolled_back: snapshot.rolled_back() });
+    if snapshot.rolled_back() {
+        assertions.push(super::ROLLED_BACK.to_owned());
+    }
     findings.extend(snapshot.findings.iter().cloned());
     if let Some(rows) = snapshot.rows {
         findings.extend(facts::database(&record.database, &rows, &record.place));

@@ -198,9 +198,12 @@ fn unsound(path: &Path, finding: &Finding) -> Error {
 }
 
 fn of_files(given: &Given<'_>, documents: &Documents<'_>, limits: &Limits) -> Result<Replayed, Error> {
-    let mut names = Vec::new();
+    let names: Vec<String> = given.paths.iter().map(|path| shown(path)).collect();
+    let mut known = BTreeSet::new();
     for path in given.paths {
-        names.push(shown(path));
+        if !known.insert(path.canonicalize().map_err(Error::io("open", path))?) {
+            return Err(Error::Usage(format!("{} is given twice: its calls would count twice", shown(path))));
+        }
     }
     let mut sources = Vec::new();
     for (path, name) in given.paths.iter().zip(&names) {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::case;
 use super::keys::{self, Keys};
-use super::{Database, Replayed};
+use super::{Database, Replayed, ReplayedCase};
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::history::{self, Built, Context, Fit, Snapshot, Source};
@@ -61,6 +61,9 @@ pub fn loose(given: Loose<'_, '_>, limits: &Limits, scratch: &Path) -> Result<Re
     is_same_store(&history)?;
     out.files = given.sources.iter().map(|source| source.name.to_owned()).collect();
     out.assertions = assertions(given.is_final && context.end.is_some(), given.starts_empty);
+    if out.database.as_ref().is_some_and(|database| database.rolled_back) {
+        out.assertions.push(super::ROLLED_BACK.to_owned());
+    }
     out.assertions.extend(open);
     out.assertions.extend(identify(&mut history));
     out.findings.extend(findings.iter().cloned());
@@ -72,21 +75,7 @@ pub fn loose(given: Loose<'_, '_>, limits: &Limits, scratch: &Path) -> Result<Re
             "operation ids: this server's requests carry none, so that no claim of at most once is possible".to_owned(),
         );
     } else {
-        let decision = replay::decide(&history);
-        out.standing = match &decision.verdict {
-            Verdict::Explained { .. } => Standing::Pass,
-            Verdict::Contradicted(_) => Standing::Fail,
-            Verdict::Undecided { missing } => {
-                out.missing.extend(missing.iter().cloned());
-                Standing::Undecided
-            }
-        };
-        out.findings.extend(judge::contradictions(&decision, &history, &out.files));
-        out.asks = super::asks(&decision, &history, dialect);
-        out.decision = Some(decision);
-        if out.findings.iter().any(super::run::is_error) {
-            out.standing = Standing::Fail;
-        }
+        settle(&mut out, &history, dialect);
     }
     let coverage = judge::coverage([&history]);
     out.history = history;
@@ -99,6 +88,25 @@ pub fn loose(given: Loose<'_, '_>, limits: &Limits, scratch: &Path) -> Result<Re
         coverage,
         findings: Vec::new(),
     })
+}
+
+/// Decides the history of loose transcripts that could be read.
+fn settle(out: &mut ReplayedCase, history: &history::History, dialect: &Dialect) {
+    let decision = replay::decide(history);
+    out.standing = match &decision.verdict {
+        Verdict::Explained { .. } => Standing::Pass,
+        Verdict::Contradicted(_) => Standing::Fail,
+        Verdict::Undecided { missing } => {
+            out.missing.extend(missing.iter().cloned());
+            Standing::Undecided
+        }
+    };
+    out.findings.extend(judge::contradictions(&decision, history, &out.files));
+    out.asks = super::asks(&decision, history, dialect);
+    out.decision = Some(decision);
+    if out.findings.iter().any(super::run::is_error) {
+        out.standing = Standing::Fail;
+    }
 }
 
 /// The dialect that knows every reply.

@@ -87,6 +87,10 @@ pub struct Database {
     pub rolled_back: bool,
 }
 
+/// What is said of a database that a transaction was undone in.
+const ROLLED_BACK: &str = "a transaction was under way when the database was copied: it was undone in a private copy, as SQLite \
+     would, and the rows are those before it";
+
 /// The status requests that could settle what a decision leaves open.
 fn asks(decision: &Decision, history: &History, dialect: &Dialect) -> BTreeMap<u32, String> {
     let open = decision.lost.iter().filter(|lost| lost.effect == Effect::May);

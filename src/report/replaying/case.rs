@@ -17,6 +17,9 @@ use crate::run::matrix::Table;
 /// Calls of a witness that are shown.
 const MAX_ORDER: usize = 10_000;
 
+/// Calls that are named beside one lost reply: with thousands of attempts on one operation, each names all the others.
+const MAX_LINES: usize = 32;
+
 /// A call, by where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
@@ -117,8 +120,10 @@ pub struct LostReply {
     pub operation: String,
     /// `must_have`, `may_have` or `cannot_have` taken effect.
     pub effect: &'static str,
-    /// Exactly one of these took effect, where that is so.
+    /// Exactly one of these took effect, where that is so: the first of them.
     pub one_of: Vec<Line>,
+    /// How many there are of these.
+    pub one_of_count: u64,
     /// The calls that prove it.
     pub proof: Vec<Line>,
     /// One sentence.
@@ -285,8 +290,9 @@ impl LostReply {
                 Effect::May => "may_have",
                 Effect::Cannot => "cannot_have",
             },
-            one_of: lines(&lost.one_of, case),
-            proof: lines(&lost.proof, case),
+            one_of: lines(lost.one_of.get(..MAX_LINES.min(lost.one_of.len())).unwrap_or_default(), case),
+            one_of_count: lost.one_of.len() as u64,
+            proof: lines(lost.proof.get(..MAX_LINES.min(lost.proof.len())).unwrap_or_default(), case),
             why: lost.why.clone(),
             ask: case.asks.get(&lost.call).cloned(),
         }

@@ -147,6 +147,10 @@ fn one_lost(case: &Case, lost: &LostReply, words: &str, out: &mut dyn Write) -> 
     for line in &lost.one_of {
         writeln!(out, "    one of {}", line.place())?;
     }
+    let shown = lost.one_of.len() as u64;
+    if lost.one_of_count > shown {
+        writeln!(out, "    and {} more", lost.one_of_count.saturating_sub(shown))?;
+    }
     for line in lost.proof.iter().take(3) {
         writeln!(out, "    see {}: {}: {}", line.place(), text::plain(&line.asked), text::plain(&line.told))?;
     }
@@ -166,8 +170,11 @@ fn settle(case: &Case, out: &mut dyn Write) -> io::Result<()> {
     if let Some(more) = asks.len().checked_sub(MAX_LOST).filter(|more| *more > 0) {
         writeln!(out, "    and {more} more, one for each operation")?;
     }
-    writeln!(out, "  applied: it took effect, and the stored result is the answer")?;
-    writeln!(out, "  partial: it took effect, and a later step failed; a person decides what follows")?;
+    writeln!(
+        out,
+        "  applied: the operation took effect, by one of its open writes, and the stored result is the answer"
+    )?;
+    writeln!(out, "  partial: the same, and a later step failed; a person decides what follows")?;
     writeln!(out, "  unknown: that proves nothing; it stays open, and no fresh write is authorized")?;
     writeln!(out, "  read-back by title or text settles nothing")
 }
