@@ -160,7 +160,7 @@ fn a_contradiction_names_both_lines_and_what_could_have_been() {
     assert_eq!(found["code"], "replay-second");
     let line = |request: u64| {
         json!({
-            "file": "case-01/server.transcript.log", "request": request, "reply": request + 1, "process": "server",
+            "file": "case-01/server.transcript.log", "request": request, "reply": request + 1, "process": "server", "connection": 0,
             "id": (request / 2 + 1).to_string(), "asked": "write x",
             "told": "applied for the first time, effect 1, result \"created 1\"",
         })
@@ -219,4 +219,37 @@ fn what_stays_open_can_be_asked_for_and_can_be_required() {
     assert_eq!(ask["params"], json!({"name": "get_operation_status", "arguments": {"operation_id": "x"}}));
     let settled = made.store("");
     assert_eq!(settled.replay(&["--require-settled"]).status.code(), Some(0));
+}
+
+/// Codes of the run and of its cases after its files were changed.
+fn changed(change: impl Fn(&std::path::Path)) -> (i32, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = done(alice()).lay(folder.path());
+    change(&folder.path().join("run"));
+    let arguments = ["replay", "run", "--matrix", matrix.to_str().unwrap(), "--format", "json"];
+    let output = wire::run(&arguments, folder.path());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &report["runs"][0];
+    let of_run = run["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap().to_owned());
+    let of_cases = run["cases"].as_array().unwrap().iter().flat_map(codes);
+    (output.status.code().unwrap(), of_run.chain(of_cases).collect())
+}
+
+#[test]
+fn forgeries_that_no_history_can_hold_are_caught_in_bytes() {
+    let found = |code: &str| (1, vec![code.to_owned()]);
+    assert_eq!(changed(|_| {}), (0, Vec::new()));
+    let append = |path: &std::path::Path, text: &str| {
+        let before = std::fs::read_to_string(path).unwrap();
+        std::fs::write(path, before + text).unwrap();
+    };
+    let transcript = "case-01/server.transcript.log";
+    let reply = "< {\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n";
+    assert_eq!(changed(|run| append(&run.join(transcript), reply)), found("transcript-reply-unmatched"));
+    let results = |run: &std::path::Path| run.join("results.jsonl");
+    assert_eq!(changed(|run| std::fs::write(results(run), "").unwrap()), found("run-case-missing"));
+    let twice = |run: &std::path::Path| append(&results(run), &std::fs::read_to_string(results(run)).unwrap());
+    assert_eq!(changed(twice), found("run-case-repeated"));
+    let more = "{\"case_id\":\"02\",\"expected\":\"made\",\"status\":\"pass\",\"process_exit_codes\":[0]}\n";
+    assert_eq!(changed(|run| append(&results(run), more)), found("run-case-unrequested"));
 }

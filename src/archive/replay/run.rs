@@ -3,6 +3,7 @@
 //! Refuses a run whose matrix has no schedule: then nothing is decided. Invariant: every case of the matrix stands in the
 //! result, run or not.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::case::{self, Evidences};
@@ -10,7 +11,7 @@ use super::keys::Keys;
 use super::{Replayed, ReplayedCase};
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Finding, Place, Severity};
 use crate::judge;
 use crate::limits::Limits;
 use crate::name::escape;
@@ -75,7 +76,7 @@ pub fn run(tree: &Inventory, request: &RunRequest<'_>, limits: &Limits, scratch:
         dialect: String::new(),
         has_operations: true,
         cases: Vec::new(),
-        coverage: std::collections::BTreeSet::new(),
+        coverage: BTreeSet::new(),
         findings: request.findings.clone(),
     };
     let Some(matrix) = matrix else {
@@ -83,6 +84,7 @@ pub fn run(tree: &Inventory, request: &RunRequest<'_>, limits: &Limits, scratch:
             records.iter().map(|record| unscheduled(&record.case, "the matrix of the run, with a schedule")).collect();
         return Ok(out);
     };
+    out.findings.extend(account(&matrix, &records, request.run));
     let dialect = match (request.dialect, &matrix.dialect) {
         (Some(dialect), _) => dialect.clone(),
         (None, Some(name)) => named(tree, name, limits)?,
@@ -113,9 +115,31 @@ fn unscheduled(id: &str, missing: &str) -> ReplayedCase {
     out
 }
 
-/// Whether a finding of the run says that a case is missing, or is there without being asked for.
+/// Whether a finding of the run is of its cases, and none that is made here.
 fn is_of_cases(code: Code) -> bool {
-    [Code::RunCaseMissing, Code::RunCaseRepeated, Code::RunCaseUnrequested, Code::RunExpectationDiffers].contains(&code)
+    code == Code::RunExpectationDiffers
+}
+
+/// Each case of the matrix has one record, and each record its case.
+fn account(matrix: &MatrixDocument, records: &[CaseRecord], run: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    for record in records {
+        let about = escape(record.case.as_bytes());
+        if !matrix.cases.iter().any(|case| case.id == record.case) {
+            let message = format!("case {about} has a result, and the matrix has no such case");
+            findings.push(Finding::new(Code::RunCaseUnrequested, record.place.clone(), message));
+        } else if !seen.insert(&record.case) {
+            let message = format!("case {about} has a result before this one");
+            findings.push(Finding::new(Code::RunCaseRepeated, record.place.clone(), message));
+        }
+    }
+    for case in matrix.cases.iter().filter(|case| !seen.contains(case.id.as_str())) {
+        let message = format!("the matrix asks for case {}, and no result is there", escape(case.id.as_bytes()));
+        let results = if run.is_empty() { "results.jsonl".to_owned() } else { format!("{run}/results.jsonl") };
+        findings.push(Finding::new(Code::RunCaseMissing, Place::entry(escape(results.as_bytes())), message));
+    }
+    findings
 }
 
 /// The matrix that a run names, or the historical one whose labels its records carry.

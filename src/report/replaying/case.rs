@@ -31,6 +31,8 @@ pub struct Line {
     pub reply: Option<u64>,
     /// The process.
     pub process: String,
+    /// The connection; connections are numbered over the case.
+    pub connection: u32,
     /// The request's id on its connection, as JSON.
     pub id: String,
     /// What was asked.
@@ -236,6 +238,7 @@ fn line(call: u32, case: &ReplayedCase) -> Option<Line> {
         request: found.request.line,
         reply: found.reply.map(|at| at.line),
         process: process_name(&case.history, found.process),
+        connection: found.connection,
         id: found.id.to_string(),
         asked: asked(&found.ask),
         told: told_in_words(found.told.as_ref()),
@@ -280,6 +283,7 @@ impl LostReply {
                 request: 0,
                 reply: None,
                 process: String::new(),
+                connection: 0,
                 id: String::new(),
                 asked: String::new(),
                 told: String::new(),
