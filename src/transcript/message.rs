@@ -7,7 +7,7 @@ use crate::finding::Code;
 use crate::json::View;
 
 /// A request's id.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Id {
     Number(i64),
     Text(Box<str>),

@@ -28,7 +28,7 @@ pub enum Form {
 }
 
 /// Whether a message goes to the server or to the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From client to server.
     ToServer,

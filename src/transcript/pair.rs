@@ -3,7 +3,7 @@
 //! Refuses to choose where more than one request can be meant. Invariant: a request has at most one reply, and a reply at
 //! most one request.
 
-use std::collections::BTreeMap;
+use indexmap::IndexMap;
 
 use super::Direction;
 use super::message::Id;
@@ -31,7 +31,7 @@ enum State {
 /// What is open, and what was answered. It grows with the number of ids.
 #[derive(Debug, Default)]
 pub(super) struct Pairing {
-    ids: BTreeMap<Key, State>,
+    ids: IndexMap<Key, State>,
     requests: u32,
     paired: u64,
 }
