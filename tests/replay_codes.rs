@@ -253,3 +253,19 @@ fn forgeries_that_no_history_can_hold_are_caught_in_bytes() {
     let more = "{\"case_id\":\"02\",\"expected\":\"made\",\"status\":\"pass\",\"process_exit_codes\":[0]}\n";
     assert_eq!(changed(|run| append(&results(run), more)), found("run-case-unrequested"));
 }
+
+#[test]
+fn a_tree_that_is_not_the_manifests_is_not_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/release/made-example-a234b0d490aa.zip");
+    assert_eq!(wire::run(&["extract", archive, "-o", "out"], folder.path()).status.code(), Some(0));
+    let tree = "out/made-example-a234b0d490aa";
+    assert_eq!(wire::run(&["replay", tree], folder.path()).status.code(), Some(3), "no schedule, so undecided");
+    let transcript = "matrices/made-example/runs/made-1/cases/01/server.transcript.jsonl";
+    let path = folder.path().join(tree).join(transcript);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("made data", "made date", 1)).unwrap();
+    let output = wire::run(&["replay", tree], folder.path());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("file-changed"), "{said}");
+}

@@ -110,8 +110,13 @@ fn of_tree(
     }
     let request = Verify { path, receipt: None, policy: None, inventory_only: false, scratch: None };
     let (inventory, verification) = examine(&request, limits, progress)?;
-    let broken = verification.findings.iter().find(|finding| super::run::is_error(finding));
-    if let Some(finding) = broken.filter(|_| verification.runs.is_empty() || !inventory.is_sound()) {
+    // What is wrong with a run itself is no matter of the tree: a run that failed can be replayed all the same.
+    let is_of_run = |finding: &&Finding| {
+        let name = finding.code.to_string();
+        name.starts_with("run-") || name.starts_with("snapshot-")
+    };
+    let mut broken = verification.findings.iter().filter(|finding| super::run::is_error(finding));
+    if let Some(finding) = broken.find(|finding| !is_of_run(finding)) {
         return Err(unsound(path, finding));
     }
     let Documents { matrix, dialect, keys } = documents;
