@@ -4,8 +4,8 @@
 //! Refuses to ask what a change means. Invariant: after an edit each state names the call that issued it, times rise
 //! within a connection, and rows are sorted.
 
-use crate::history::{Call, History};
-use crate::ledger::{Ask, Outcome, Rows, Told};
+use crate::history::{Call, History, Process};
+use crate::ledger::{Ask, Operation, OperationState, Outcome, Rows, Timing, Told};
 
 /// Times and lines that a request with its reply takes.
 const STEP: u64 = 2;
@@ -178,4 +178,26 @@ pub(super) fn swap_effects(history: &mut History, one: u64, other: u64) {
 /// An effect id as a database has it.
 pub(super) fn signed(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
+}
+
+/// An applied row of a process's principal and backend.
+pub(super) fn add_row(
+    rows: &mut Rows,
+    process: &Process,
+    (operation, effect, result): (String, u64, String),
+    timing: Option<Timing>,
+) {
+    rows.operations.push(Operation {
+        operation,
+        principal: process.principal.clone().into(),
+        backend: process.backend.clone().into(),
+        fingerprint: None,
+        state: Some(OperationState::Applied),
+        effect: Some(signed(effect)),
+        result: Some(result),
+        issued_at: timing.map(|timing| timing.issued_at),
+        authority_expires_at: timing.and_then(|timing| timing.authority_expires_at),
+        replay_expires_at: timing.and_then(|timing| timing.replay_expires_at),
+    });
+    rows.operations.sort();
 }

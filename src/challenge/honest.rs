@@ -5,9 +5,7 @@
 use super::edit;
 use super::seen::{Seen, Stored, has_effect};
 use crate::history::{Call, History, Process};
-use crate::ledger::{
-    Ask, Observation, Observed, Operation, OperationState, Outcome, Rows, ScopeBinding, State, Timing, Told, Write,
-};
+use crate::ledger::{Ask, Observation, Observed, Outcome, ScopeBinding, State, Timing, Told, Write};
 use crate::run::matrix::MatrixCase;
 
 /// How many processes replay at once in the variation that adds some.
@@ -250,31 +248,10 @@ pub(super) fn operation_after(seen: Seen<'_>, history: &mut History, after: u32,
     };
     edit::insert_after(history, first, Ask::Write(write), Some(Told::Effect(told)));
     if let Some(rows) = edit::rows_mut(history) {
-        add_row(rows, process, (operation.into(), effect, result), timing);
+        edit::add_row(rows, process, (operation.into(), effect, result), timing);
         rows.issues.push(seen.issue(effect));
         rows.issues.sort();
     }
-}
-
-fn add_row(
-    rows: &mut Rows,
-    process: &Process,
-    (operation, effect, result): (String, u64, String),
-    timing: Option<Timing>,
-) {
-    rows.operations.push(Operation {
-        operation,
-        principal: process.principal.clone().into(),
-        backend: process.backend.clone().into(),
-        fingerprint: None,
-        state: Some(OperationState::Applied),
-        effect: Some(edit::signed(effect)),
-        result: Some(result),
-        issued_at: timing.map(|timing| timing.issued_at),
-        authority_expires_at: timing.and_then(|timing| timing.authority_expires_at),
-        replay_expires_at: timing.and_then(|timing| timing.replay_expires_at),
-    });
-    rows.operations.sort();
 }
 
 /// The same lifetimes from another moment.

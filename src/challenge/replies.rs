@@ -7,7 +7,7 @@ use super::edit;
 use super::kind::Kind;
 use super::seen::{Places, Seen, Stored, Writing, other_result, place};
 use crate::history::History;
-use crate::ledger::{Form, Observed, Operation, OperationState, Outcome, Refusal, Told};
+use crate::ledger::{Form, Observed, Outcome, Refusal, Told};
 
 /// Whether a write's effect is told as a replay or not is seen by who else told it; alone, by the matrix, or by there being
 /// no silent call that could have been the first.
@@ -214,18 +214,5 @@ pub(super) fn take_effect(seen: Seen<'_>, history: &mut History, of: Writing<'_>
     let Some(process) = seen.process(of.call) else { return };
     let Some(rows) = edit::rows_mut(history) else { return };
     rows.operations.retain(|row| *row.operation != *of.write.operation);
-    let timing = of.write.timing;
-    rows.operations.push(Operation {
-        operation: of.write.operation.clone().into(),
-        principal: process.principal.clone().into(),
-        backend: process.backend.clone().into(),
-        fingerprint: None,
-        state: Some(OperationState::Applied),
-        effect: Some(edit::signed(effect)),
-        result: Some(result),
-        issued_at: timing.map(|timing| timing.issued_at),
-        authority_expires_at: timing.and_then(|timing| timing.authority_expires_at),
-        replay_expires_at: timing.and_then(|timing| timing.replay_expires_at),
-    });
-    rows.operations.sort();
+    edit::add_row(rows, process, (of.write.operation.clone().into(), effect, result), of.write.timing);
 }

@@ -110,6 +110,14 @@ impl<'h> Problem<'h> {
         Self { ids, entries: entries.iter().filter_map(part).collect(), ..self.clone_empty() }
     }
 
+    /// The calls whose events are looked at: of a whole history all.
+    pub(super) fn calls(&self) -> Vec<u32> {
+        if self.is_whole {
+            return (0..u32::try_from(self.history.calls.len()).unwrap_or(u32::MAX)).collect();
+        }
+        self.entries.iter().flat_map(|entry| &entry.seen).map(|seen| seen.number).collect()
+    }
+
     /// The same history, with nothing to decide.
     pub(super) fn clone_empty(&self) -> Self {
         let (entries, ends) = (Vec::new(), Rc::clone(&self.ends));

@@ -15,12 +15,7 @@ use super::solve::{Broken, Solution, Win};
 const MAX_FIRED: usize = 20_000_000;
 
 pub(super) fn solve(problem: &Problem<'_>, cells: &[Cell], is_asked: bool) -> Result<Solution, Broken> {
-    let numbers = if problem.is_whole {
-        (0..u32::try_from(problem.history.calls.len()).unwrap_or(u32::MAX)).collect()
-    } else {
-        problem.entries.iter().flat_map(|entry| &entry.seen).map(|seen| seen.number).collect()
-    };
-    let graph = Graph::of(problem.history, numbers);
+    let graph = Graph::of(problem.history, problem.calls());
     let choices = Choices::of(&graph, cells);
     let search = Search { graph: &graph, cells, ids: problem.ids, starts_empty: problem.history.starts_empty };
     let (found, tries) = search.run(&choices)?;
@@ -37,8 +32,7 @@ pub(super) fn solve(problem: &Problem<'_>, cells: &[Cell], is_asked: bool) -> Re
 /// How a history is decided: forward, or by a search where an operation that took effect has several possible winners.
 pub(super) fn class(problem: &Problem<'_>) -> Class {
     let Ok(cells) = problem.cells(Sight::Lenient) else { return Class::Forward };
-    let graph =
-        Graph::of(problem.history, (0..u32::try_from(problem.history.calls.len()).unwrap_or(u32::MAX)).collect());
+    let graph = Graph::of(problem.history, problem.calls());
     if Choices::of(&graph, &cells).is_ambiguous() { Class::Searched } else { Class::Forward }
 }
 

@@ -57,16 +57,14 @@ fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "outcomes never seen, so not tested: {}", run.outcomes_not_seen.join(", "))?;
         }
     }
-    let assertions: BTreeSet<String> =
-        run.cases.iter().flat_map(|case| case.assertions.iter().map(|one| of(case, one))).collect();
-    let shared: BTreeSet<&String> = run.cases.iter().flat_map(|case| &case.assertions).collect();
-    let all = shared.iter().filter(|one| run.cases.iter().all(|case| case.assertions.contains(one)));
-    let mut told: Vec<String> = all.map(|one| (*one).clone()).collect();
+    // What holds for every case is said once.
     let is_shared = |one: &String| run.cases.iter().all(|case| case.assertions.contains(one));
-    let own =
-        run.cases.iter().flat_map(|case| case.assertions.iter().filter(|one| !is_shared(one)).map(|one| of(case, one)));
-    let own: BTreeSet<String> = own.filter(|one| assertions.contains(one)).collect();
-    told.extend(own);
+    let mut told: BTreeSet<(bool, String)> = BTreeSet::new();
+    for case in &run.cases {
+        let one = |one: &String| if is_shared(one) { (false, one.clone()) } else { (true, of(case, one)) };
+        told.extend(case.assertions.iter().map(one));
+    }
+    let told: Vec<String> = told.into_iter().map(|(_, one)| one).collect();
     text::list(out, "asserted, not recomputed", &told)
 }
 
